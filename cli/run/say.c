@@ -66,8 +66,11 @@ static void say_log(struct run *run, const struct tune_event *event) {
 static void say_diagnostic(struct run *run, const struct tune_event *event) {
     const struct tune_event_diagnostic *diag = &event->diagnostic;
     struct buf text = {0};
-    buf_printf(&text, "%s:%d: %s: %s", diag->file ? diag->file : "kernel", diag->line,
-               diag->severity ? diag->severity : "note", diag->message ? diag->message : "");
+    buf_puts(&text, diag->file ? diag->file : "kernel");
+    if (diag->line > 0) /* some are about the whole kernel */
+        buf_printf(&text, ":%d", diag->line);
+    buf_printf(&text, ": %s: %s", diag->severity ? diag->severity : "note",
+               diag->message ? diag->message : "");
     say_of(run, event->lane, diag->attempt, "check", text.at);
     buf_free(&text);
 }

@@ -59,29 +59,45 @@ static uint32_t apart(uint32_t a, uint32_t b) {
     return a > b ? a - b : b - a;
 }
 
-/* A tile or an input of the same shape that nobody reads. */
-static bool take_unread(struct altering *altering, struct nki_instr *instr,
-                        struct nki_operand *operands, const struct change_of *how, uint32_t round) {
-    (void)round;
+/* The tile or input of the same shape as storage `is` that nobody reads; UINT32_MAX: there is none.
+ */
+static uint32_t unread_like(const struct altering *altering, uint32_t is) {
     const struct nki_program *program = altering->study->program;
-    const struct nki_ap *is = operands[how->operand].ap;
-    if (operands[how->operand].kind != NKI_OPERAND_AP || is->indirect)
-        return false;
-    const struct nki_storage *old = program->storages.at[is->storage];
-    struct nki_ap *ap = arena_dup(altering->arena, is, sizeof *ap);
-    (void)instr;
     uint32_t found = UINT32_MAX;
     for (uint32_t s = 0; s < program->storages.len; s++) {
         const struct nki_storage *other = program->storages.at[s];
-        if (s == is->storage || altering->read[s] || other->output >= 0 ||
-            !is_of_a_size(old, other))
+        if (s == is || altering->read[s] || other->output >= 0 ||
+            !is_of_a_size(program->storages.at[is], other))
             continue;
-        if (found == UINT32_MAX || apart(s, is->storage) < apart(found, is->storage))
+        if (found == UINT32_MAX || apart(s, is) < apart(found, is))
             found = s; /* the nearest was made in the same round */
     }
-    ap->storage = found;
+    return found;
+}
+
+static bool take_unread(struct altering *altering, struct nki_instr *instr,
+                        struct nki_operand *operands, const struct change_of *how, uint32_t round) {
+    (void)instr;
+    (void)round;
+    const struct nki_ap *is = operands[how->operand].ap;
+    if (operands[how->operand].kind != NKI_OPERAND_AP || is->indirect)
+        return false;
+    struct nki_ap *ap = arena_dup(altering->arena, is, sizeof *ap);
+    ap->storage = unread_like(altering, is->storage);
     operands[how->operand].ap = ap;
-    return found != UINT32_MAX && alter_fits(altering, ap);
+    return ap->storage != UINT32_MAX && alter_fits(altering, ap);
+}
+
+static void try_unread(struct altering *altering, size_t s, size_t k, const struct nki_ap *ap,
+                       const char *name) {
+    struct change_of how = {.operand = k};
+    const struct nki_program *program = altering->study->program;
+    uint32_t unread = unread_like(altering, ap->storage);
+    if (alter_try(altering, s, take_unread, &how, 0) && unread != UINT32_MAX)
+        alter_mend(altering, s, LIKELY_SAID,
+                   "with `%.40s`, which nothing reads, as %s in place of `%.40s`",
+                   program->storages.at[unread]->name, name,
+                   program->storages.at[ap->storage]->name);
 }
 
 /* ---- of another statement ------------------------------------------------------------------- */
@@ -238,10 +254,7 @@ void alter_tile(struct altering *altering, size_t s, size_t k, const struct nki_
             alter_mend(altering, s, LIKELY_SAID, "with %s and %s exchanged here", name,
                        row->params[other].name);
     }
-    struct change_of how = {.operand = k};
-    if (alter_try(altering, s, take_unread, &how, 0))
-        alter_mend(altering, s, LIKELY_SAID,
-                   "with %s taken from a tensor of the same shape that is never read", name);
+    try_unread(altering, s, k, ap, name);
     try_whole(altering, s, k, instr, name);
     try_inputs(altering, s, k, ap, name);
     try_made(altering, s, k, ap, name);

@@ -262,7 +262,7 @@ static void another_tile_and_another_instruction_are_tried(void **state) {
     (void)state;
     is_mended(EXP "    nisa.tensor_scalar(dst=c, data=a, op0=nl.multiply, operand0=0.5,\n"
                   "                       op1=nl.add, operand1=1.0)\n",
-              14, "from a tensor of the same shape that is never read");
+              14, "`b`, which nothing reads, as data in place of `a`");
     is_mended(EXP "    nisa.tensor_scalar(dst=a, data=b, op0=nl.multiply, operand0=0.5)\n"
                   "    nisa.tensor_scalar(dst=c, data=b, op0=nl.add, operand0=1.0)\n",
               15, "`a` as data in place of `b`");

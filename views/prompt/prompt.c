@@ -173,6 +173,14 @@ static void draw_part(struct views *views, struct tui_area area, int row, int in
     buf_free(&notes);
 }
 
+static void asks_print(const struct tune_state *state, struct buf *why) {
+    struct buf asks = {0};
+    tune_asks_print(state, &asks);
+    if (asks.len)
+        buf_printf(why, "%s%s", why->len ? "; " : "", asks.at);
+    buf_free(&asks);
+}
+
 /* What the question will cost, in a line; in a second one, how much of that is known. */
 static void cost_print(const struct views *views, double tokens, struct buf *out, struct buf *why) {
     const struct tune_state *state = views->state;
@@ -194,17 +202,18 @@ static void cost_print(const struct views *views, double tokens, struct buf *out
     buf_printf(out, "%s tokens (counted %s)", show_count(tokens).text,
                show_count(expected.prompt).text);
     buf_printf(out, " + answer %s", show_count(expected.answer).text);
-    if (isnan(dollars))
-        buf_printf(out, "; price of %s not known", model->name);
+    if (isnan(dollars)) /* the model is in the title, and a narrow line has no room for it again */
+        buf_puts(why, "price not known");
     else
         buf_printf(out, ": %s", show_dollars(dollars).text);
     if (!prompt_of(views)->fits) {
+        buf_clear(why);
         buf_printf(why, "too long: %s takes %s; Space switches parts off", model->name,
                    show_count(model->most).text);
         return;
     }
     if (asking.role == TUNE_ROLE_PLANNER)
-        tune_asks_print(state, why);
+        asks_print(state, why);
     buf_printf(why, "%s%s", why->len ? "; " : "",
                expected.own ? "answers as long as before" : "no answer yet: a guess");
     if (expected.cached >= 0.005)

@@ -287,12 +287,13 @@ void tune_precision_section(struct tune_context *context, const struct tune_stat
     buf_printf(&out, "Allowed is %s: %s.\n", tune_precision_word(allowed), means[allowed]);
     buf_printf(&out, "Error: relative L2 up to %.3g is allowed", state->tolerance);
     if (!isnan(used))
-        buf_printf(&out, "; this kernel's is %.3g", used);
+        buf_printf(&out, "; %s is %.3g", context->repair_source ? "the parent's" : "this kernel's",
+                   used);
     buf_puts(&out, ".\n");
     for (int class = allowed + 1; class < TUNE_PRECISIONS; class ++)
         class_print(&out, state, attempt, (enum tune_precision) class);
     if (allowed + 1 < TUNE_PRECISIONS)
-        buf_puts(&out, "Another class is the person's decision: if it is worth it, say so in a "
-                       "plan's `why`, and keep to what is allowed.\n");
+        buf_puts(&out, "Another class is the person's decision: where it is worth it, a plan says "
+                       "so in its `why`, and keeps to what is allowed.\n");
     tune_section_add(context, "precision", &out);
 }
