@@ -102,16 +102,38 @@ static uint64_t tile_bytes(const struct what_if *w, const struct device_spot *sp
     return 0;
 }
 
+/* How many tiles instructions there write: each of them gets a buffer more. */
+static int tiles_at(const struct what_if *w, const struct device_spot *spot) {
+    const struct nki_program *program = w->image->program;
+    bool *seen = mem_alloc(program->storages.len + 1, sizeof *seen);
+    int count = 0;
+    for (size_t i = 0; i < program->instrs.len; i++) {
+        const struct nki_operand *dst = &program->instrs.at[i].operands[NKI_DST];
+        if (!is_at(program, &program->instrs.at[i], spot) || dst->kind != NKI_OPERAND_AP)
+            continue;
+        count += !seen[dst->ap->storage];
+        seen[dst->ap->storage] = true;
+    }
+    free(seen);
+    return count;
+}
+
 static void try_buffer(struct what_if *w, const struct device_spot *spot) {
     const struct device_causes *causes = w->causes;
     struct compile_change change = change_at(COMPILE_CHANGE_BUFFER, spot);
-    uint64_t bytes = tile_bytes(w, spot);
+    int tiles = tiles_at(w, spot);
+    uint64_t bytes = tile_bytes(w, spot) * (uint64_t)tiles;
+    struct buf text = {0};
     if (!bytes || causes->sbuf_bytes + bytes > causes->sbuf_room)
         return;
-    tell(
-        w,
-        arena_printf(w->causes->arena, "line %u %s into two buffers in turn", spot->line, spot->op),
-        time_latency_changed(w->image, w->constants, &change));
+    buf_printf(&text, "line %u %s into ", spot->line, spot->op);
+    if (tiles == 1)
+        buf_puts(&text, "two buffers in turn");
+    else
+        buf_printf(&text, "%d buffers in turn instead of %d", 2 * tiles, tiles);
+    tell(w, arena_strndup(w->causes->arena, text.at, text.len),
+         time_latency_changed(w->image, w->constants, &change));
+    buf_free(&text);
 }
 
 static void try_buffers(struct what_if *w) {

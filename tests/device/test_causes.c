@@ -29,6 +29,16 @@ static const char two_buffers[] =
          "        nisa.activation(dst=u, op=nl.exp, data=t[i % 2])\n"
          "        nisa.dma_copy(dst=y[i * 128:i * 128 + 128, 0:2048], src=u)\n"
          "    return y\n";
+/* The same with four. */
+static const char four_buffers[] =
+    HEAD "    t = [nl.ndarray((128, 2048), dtype=x.dtype, buffer=nl.sbuf) for k in range(4)]\n"
+         "\n"
+         "    u = nl.ndarray((128, 2048), dtype=x.dtype, buffer=nl.sbuf)\n"
+         "    for i in range(16):\n"
+         "        nisa.dma_copy(dst=t[i % 4], src=x[i * 128:i * 128 + 128, 0:2048])\n"
+         "        nisa.activation(dst=u, op=nl.exp, data=t[i % 4])\n"
+         "        nisa.dma_copy(dst=y[i * 128:i * 128 + 128, 0:2048], src=u)\n"
+         "    return y\n";
 /* Loads of 128 columns each, and the same as loads of 256, of which each half is used. */
 static const char narrow[] =
     HEAD "    for i in range(16):\n"
@@ -457,6 +467,8 @@ static void a_change_is_timed_as(const char *from, const char *to, const char *n
 static void a_second_buffer_is_timed_as_if_written(void **unused) {
     (void)unused;
     a_change_is_timed_as(one_buffer, two_buffers, "line 10 dma_copy into two buffers in turn");
+    a_change_is_timed_as(two_buffers, four_buffers,
+                         "line 11 dma_copy into 4 buffers in turn instead of 2");
 }
 
 static void joined_transfers_are_timed_as_if_written(void **unused) {
