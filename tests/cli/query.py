@@ -24,6 +24,7 @@ FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hone_query_"))
 ENV = dict(os.environ, XDG_CACHE_HOME=str(FOLDER / "cache"), XDG_STATE_HOME=str(FOLDER / "state"),
            XDG_CONFIG_HOME=str(FOLDER / "config"))
 MEASURED = pathlib.Path(__file__).resolve().parent.parent / "query" / "measured"
+TABLES = MEASURED.parent / "tables"
 INPUTS = ["--input", "x=128x1024:float32", "--input", "z=128x1024:float32"]
 
 
@@ -486,9 +487,26 @@ class Query(unittest.TestCase):
             self.assertIn(said, done.stderr.decode())
         for name in ("profile.ntff", "kernel.neff"):
             self.assertIn("summary-json", self.ask(FOLDER / name, "SELECT 1", status=2))
-        done = hone("profile", MEASURED / "ours.json", "--format", "perfetto")
-        self.assertIn(b"neuron-explorer", done.stderr)
+
+    def test_a_device_s_timeline_is_written_where_its_profile_has_one(self):
+        done = hone("profile", MEASURED / "summary.json", "--format", "perfetto")
+        self.assertIn(b"no intervals", done.stderr)
         self.assertEqual(done.returncode, 2)
+        for file in (MEASURED / "ours.json", MEASURED / "profile.json",
+                     TABLES / "duckdb_types"):
+            done = hone("profile", file, "--format", "perfetto")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            events = json.loads(done.stdout)["traceEvents"]
+            slices = [event for event in events if event["ph"] == "X"]
+            rows = self.answer(file, "SELECT COUNT(*) AS n, MAX(end_ts) AS end FROM Instruction")[0]
+            self.assertEqual(len(slices), rows["n"])
+            self.assertTrue(all(event["name"] and event["args"] for event in slices))
+            self.assertEqual(round(max(event["ts"] + event["dur"] for event in slices) * 1000),
+                             round(rows["end"]))
+            until = {}
+            for event in sorted(slices, key=lambda event: event["ts"]):
+                self.assertGreaterEqual(round(event["ts"] * 1000), until.get(event["tid"], 0))
+                until[event["tid"]] = round((event["ts"] + event["dur"]) * 1000)
 
     def test_asking_changes_nothing(self):
         def state():
