@@ -31,8 +31,8 @@ function(hone_embed target)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/core)
 endfunction()
 
-# hone_pack_runner(output): packs the remote runner, with the module it shares with core/task and
-# the tables it shares with C, into one zip archive that Python runs.
+# hone_pack_runner(output [--compiled]): packs the remote runner, with the module it shares with
+# core/task and the tables it shares with C, into one zip archive that Python runs.
 function(hone_pack_runner output)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(root ${CMAKE_SOURCE_DIR}/core/runner/remote)
@@ -44,7 +44,7 @@ function(hone_pack_runner output)
   set(sources ${names})
   list(TRANSFORM sources PREPEND ${root}/)
   add_custom_command(OUTPUT ${output}
-    COMMAND ${Python3_EXECUTABLE} ${script} ${output} ${root} ${names} ${shared}
+    COMMAND ${Python3_EXECUTABLE} ${script} ${ARGN} ${output} ${root} ${names} ${shared}
     DEPENDS ${sources} ${shared} ${script}
     VERBATIM)
 endfunction()

@@ -96,15 +96,36 @@ class Archive(unittest.TestCase):
                 with open(path, "rb") as file:
                     self.assertEqual(archive.read(name), file.read(), name)
 
-    def test_packing_again_gives_the_same_bytes(self):
+    def pack(self, *options):
         again = os.path.join(common.tempfile.mkdtemp(), "again.pyz")
         self.addCleanup(common.shutil.rmtree, os.path.dirname(again))
         names = [os.path.relpath(path, common.SOURCE) for path in FILES[:-1]]
-        subprocess.run([sys.executable, os.path.join(common.ROOT, "cmake", "pack_runner.py"), again,
-                        common.SOURCE, FILES[-1]] + TABLES + names[::-1], check=True,
-                       env={"TZ": "Asia/Tokyo", "PATH": "/usr/bin:/bin"})
-        with open(again, "rb") as one, open(common.ARCHIVE, "rb") as other:
+        subprocess.run([sys.executable, os.path.join(common.ROOT, "cmake", "pack_runner.py"),
+                        *options, again, common.SOURCE, FILES[-1]] + TABLES + names[::-1],
+                       check=True, env={"TZ": "Asia/Tokyo", "PATH": "/usr/bin:/bin"})
+        return again
+
+    def test_packing_again_gives_the_same_bytes(self):
+        with open(self.pack(), "rb") as one, open(common.ARCHIVE, "rb") as other:
             self.assertEqual(one.read(), other.read())
+
+    def test_with_byte_code_it_holds_the_same_files_and_any_python_runs_it(self):
+        path = self.pack("--compiled")
+        other = path + ".other"
+        with zipfile.ZipFile(path) as archive, zipfile.ZipFile(common.ARCHIVE) as plain, \
+                zipfile.ZipFile(other, "w") as foreign:
+            added = set(archive.namelist()) - set(plain.namelist())
+            self.assertEqual(added, {name + "c" for name in plain.namelist()
+                                     if name.endswith(".py")})
+            for name in plain.namelist():
+                self.assertEqual(archive.read(name), plain.read(name), name)
+                foreign.writestr(name, plain.read(name))
+            for name in added:
+                foreign.writestr(name, b"\0\0\r\n" + archive.read(name)[4:])
+        said = [subprocess.run([sys.executable, one, "--help"], stdout=subprocess.PIPE,
+                               check=True).stdout for one in (common.ARCHIVE, path, other)]
+        self.assertEqual(said[1:], said[:1] * 2)
+        self.assertIn(b"probe", said[0])
 
     def test_the_shared_module_is_imported_without_side_effects(self):
         text = "import sys; sys.path.insert(0, sys.argv[1]); import harness; " \

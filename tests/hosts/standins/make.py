@@ -7,10 +7,15 @@ lines.py, or "none" for a host without an SDK.
     ROOT/sys/..., ROOT/dev/neuron0  what the driver shows
     ROOT/standin/                   our library, setup.json, switches.json, state/"""
 
+import atexit
+import compileall
+import functools
 import json
 import os
 import shutil
+import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -45,8 +50,21 @@ def write_script(root, path, python, module, arguments=""):
                           "arguments": arguments}, 0o755)
 
 
+@functools.lru_cache(None)
+def compiled(name):
+    """Our folder of that name with byte code. Stages start Python dozens of times a job and keep
+    none."""
+    folder = tempfile.mkdtemp(prefix="hone-standin-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    target = os.path.join(folder, name)
+    shutil.copytree(os.path.join(HERE, name), target,
+                    ignore=shutil.ignore_patterns("__pycache__"))
+    compileall.compile_dir(target, quiet=1)
+    return target
+
+
+@functools.lru_cache(None)
 def python_version():
-    import subprocess
     return subprocess.run([PYTHON, "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])"],
                           stdout=subprocess.PIPE, check=True).stdout.decode().strip()
 
@@ -70,11 +88,10 @@ def make_venv(root, name, packages, modules):
                            "METADATA"),
               "Metadata-Version: 2.1\nName: %s\nVersion: %s\n" % (package, number))
     for module in modules:
-        source = os.path.join(HERE, "modules", module)
+        source = os.path.join(compiled("modules"), module)
         target = os.path.join(site, module.split("/")[-1])
         if os.path.isdir(source):
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"),
-                            dirs_exist_ok=True)
+            shutil.copytree(source, target, dirs_exist_ok=True)
         else:
             shutil.copy(source, target)
     return folder
@@ -130,8 +147,8 @@ def make_driver(root, row):
     write(os.path.join(device, "power", "utilization"), "POWER_STATUS_VALID,1764000000,1,2,1.5\n")
 
 
+@functools.lru_cache(None)
 def numpy_version():
-    import subprocess
     done = subprocess.run([PYTHON, "-c", "import numpy; print(numpy.__version__)"],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     return done.stdout.decode().strip()
@@ -142,7 +159,9 @@ def set_switches(root, **switches):
     for name in switches:
         if name not in lines.SWITCHES and name != "only":
             raise SystemExit("there is no switch %s" % name)
-    write(os.path.join(root, "standin", "switches.json"), json.dumps(switches))
+    path = os.path.join(root, "standin", "switches.json")
+    write(path + ".new", json.dumps(switches))
+    os.rename(path + ".new", path)
 
 
 def bring(program, path):
@@ -163,8 +182,7 @@ def make_root(root, line, hone, numpy=True, memory=None):
     if row is None and line != "none":
         raise SystemExit("there is no line %s; there are %s" % (line, ", ".join(lines.LINES)))
     if row:
-        shutil.copytree(os.path.join(HERE, "standin"), os.path.join(library(root), "standin"),
-                        ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(compiled("standin"), os.path.join(library(root), "standin"))
         write(os.path.join(root, "standin", "setup.json"), json.dumps(
             {"line": line, "row": row, "hone": bring(hone, os.path.join(root, "standin", "hone")),
              "seed": 1, "memory": memory}))

@@ -59,7 +59,7 @@ class Model:
         self.scale = float(host.switch("scale", source) or 1.0)
         noise = host.switch("noisy_timing", source)
         self.scale *= 1 + self.random.random() * (float(noise) - 1) if noise else 1
-        self.results = {}
+        self.results, self.given, self.key = {}, None, None
 
     def device_us(self):
         """The time of the next execution on the device: seeded noise, a slow first one, rare slow
@@ -74,13 +74,15 @@ class Model:
         return (us * self.scale) + (FIRST_EXTRA_US if self.executions == 1 else 0)
 
     def execute(self, arrays):
-        """[(dtype name, array)]; the same inputs are computed once."""
+        """[(dtype name, array)]; the same inputs are computed once. Whoever hands in the same
+        dictionary again did not change it: a sample has hundreds of launches."""
         from standin import results         # numpy takes a tenth of a second
         self.fail()
-        key = results.digest(arrays)
-        if key not in self.results:
-            self.results[key] = results.of(self.neff, arrays, key)
-        return self.results[key]
+        if self.given is not arrays:
+            self.given, self.key = arrays, results.digest(arrays)
+        if self.key not in self.results:
+            self.results[self.key] = results.of(self.neff, arrays, self.key)
+        return self.results[self.key]
 
     def fail(self):
         """What goes wrong at an execution, whatever the numbers are."""

@@ -11,7 +11,6 @@ import traceback
 
 MAX_TEXT = 200000           # characters of a text that are handed on
 MAX_CHAIN = 16              # exceptions of one chain that are looked at
-OWN = os.path.dirname(os.path.abspath(__file__))
 SHAPES = (ImportError, AttributeError, TypeError, NotImplementedError)
 
 
@@ -36,7 +35,9 @@ def files_of(problem):
 
 
 def is_own(path):
-    return os.path.dirname(os.path.abspath(path)) == OWN
+    """Whether it is one of ours, as frames name them: byte code keeps the name that it was compiled
+    under."""
+    return os.path.dirname(path) == os.path.dirname(is_own.__code__.co_filename)
 
 
 def is_ours(problem):
