@@ -12,7 +12,7 @@ if(EXISTS /usr/bin/python3)
     # The archive that hosts get, where it is looked into or driven whole; elsewhere the one that
     # has its byte code.
     set(archive ${HONE_RUNNER_INSIDE})
-    if(name MATCHES "^(syntax|host)$")
+    if(name MATCHES "^(syntax|follow)$")
       set(archive ${HONE_RUNNER})
     endif()
     set(environment HONE_RELEASES_PRINT=$<TARGET_FILE:releases_print>
