@@ -48,3 +48,17 @@ function(hone_pack_runner output)
     DEPENDS ${sources} ${shared} ${script}
     VERBATIM)
 endfunction()
+
+# hone_make_harness(program code): what the Python of a reference runs, the parts of core/task in
+# one file, and its byte code for the Python of this build.
+function(hone_make_harness program code)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(parts harness.py outline.py record/arrays.py record/operations.py record/functions.py
+      record/fold.py record/graph.py record/tensors.py record/work.py record/steps.py main.py)
+  list(TRANSFORM parts PREPEND ${CMAKE_SOURCE_DIR}/core/task/)
+  set(script ${CMAKE_SOURCE_DIR}/cmake/harness.py)
+  add_custom_command(OUTPUT ${program} ${code}
+    COMMAND ${Python3_EXECUTABLE} ${script} ${program} ${code} ${parts}
+    DEPENDS ${parts} ${script}
+    VERBATIM)
+endfunction()

@@ -38,8 +38,7 @@ static char *cache_of(const char *reference_path, struct task_seen *seen, struct
     struct task_closure *closure = task_closure_find(&start, err);
     if (!closure)
         return NULL;
-    struct buf program = {0};
-    python_program(&program);
+    struct str program = python_program();
     struct hash content = task_closure_hash(closure, TASK_OF_REFERENCE);
     struct hash_stream *stream = hash_begin();
     hash_add(stream, content.hex, strlen(content.hex));
@@ -50,7 +49,6 @@ static char *cache_of(const char *reference_path, struct task_seen *seen, struct
     buf_printf(&name, "references/%s", hash.hex);
     char *folder = path_cache(name.at);
     buf_free(&name);
-    buf_free(&program);
     task_closure_free(closure);
     return folder;
 }

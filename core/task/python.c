@@ -310,39 +310,39 @@ static void watch(void *data) {
     python->callbacks.on_end(python->callbacks.data, &err);
 }
 
-void python_program(struct buf *out) {
-    static const char *const parts[] = {
-        "harness.py",          "outline.py",      "record/arrays.py", "record/operations.py",
-        "record/functions.py", "record/fold.py",  "record/graph.py",  "record/tensors.py",
-        "record/work.py",      "record/steps.py", "main.py"};
-    for (size_t i = 0; i < COUNT_OF(parts); i++) {
-        char path[64];
-        snprintf(path, sizeof path, "core/task/%s", parts[i]);
-        struct str part = embed_find(path);
-        if (!part.len)
-            HONE_BUG("a part of the harness is not in the program");
-        buf_printf(out, STR_FMT "\n", STR_ARG(part));
-    }
-    buf_puts(out, "main()\n");
+struct str python_program(void) {
+    struct str program = embed_find("task/harness.py");
+    if (!program.len)
+        HONE_BUG("the harness is not in the program");
+    return program;
 }
 
 /* The program comes on stdin, before the requests: an argument has at most 128 KiB on Linux. Bytes
- * are read as they lie there, since what is buffered would be missing from the requests. */
-static void print_start(struct buf *out, size_t bytes) {
+ * are read as they lie there, since what is buffered would be missing from the requests. After the
+ * text comes its byte code, which a Python of the build's release takes: to compile the text takes
+ * a fifth of a start. */
+static void print_start(struct buf *out, size_t text, size_t code) {
     buf_printf(out,
-               "import os, sys\n"
-               "text = b''\n"
-               "while len(text) < %zu:\n"
-               "    piece = os.read(0, %zu - len(text))\n"
-               "    text += piece or sys.exit(1)\n"
-               "exec(compile(text, '<string>', 'exec'))\n",
-               bytes, bytes);
+               "import marshal, os, sys\n"
+               "def take(size):\n"
+               "    taken = b''\n"
+               "    while len(taken) < size:\n"
+               "        taken += os.read(0, size - len(taken)) or sys.exit(1)\n"
+               "    return taken\n"
+               "text, code = take(%zu), take(%zu)\n"
+               "try:\n"
+               "    from _frozen_importlib_external import MAGIC_NUMBER\n"
+               "except ImportError:\n"
+               "    MAGIC_NUMBER = None\n"
+               "exec(marshal.loads(code[4:]) if code[:4] == MAGIC_NUMBER\n"
+               "     else compile(text, '<string>', 'exec'))\n",
+               text, code);
 }
 
 static void launch(struct python *python, struct err *err) {
-    struct buf program = {0}, start = {0};
-    python_program(&program);
-    print_start(&start, program.len);
+    struct buf start = {0};
+    struct str program = python_program(), code = embed_find("task/harness.code");
+    print_start(&start, program.len, code.len);
     const char *argv[] = {python->candidates.at[python->candidate], "-c", start.at,
                           python->reference_path, NULL};
     char *base = task_user_base();
@@ -367,9 +367,8 @@ static void launch(struct python *python, struct err *err) {
         python->child = loop_child_start(python->loop, &spec, err);
     while (!python->child && python->wall && wall_weaken(python->wall));
     free(base);
-    if (python->child)
-        (void)loop_child_write(python->child, program.at, program.len);
-    buf_free(&program);
+    if (python->child && loop_child_write(python->child, program.at, program.len))
+        (void)loop_child_write(python->child, code.at, code.len);
     buf_free(&start);
     if (python->child && !python->watch)
         python->watch = loop_timer_start(python->loop, WATCH_MS, WATCH_MS, watch, python);

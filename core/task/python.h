@@ -5,9 +5,9 @@
 
 #include "task/task.h"
 
-/* Appends what Python runs, in one file: the harness, what works without numbers, what records, and
- * the start. */
-void python_program(struct buf *out);
+/* What Python runs, in one file: the harness, what works without numbers, what records, and the
+ * start. It is part of the program. */
+struct str python_program(void);
 
 struct python;
 struct python_callbacks {
