@@ -31,14 +31,30 @@ static void print_latency(const struct comparison *comparison, FILE *to) {
     fprintf(to, ")\n");
 }
 
+/* Bounds that save as much are told as alike, as everywhere. */
+void profile_limited_print(const struct device_profile *profile, struct buf *out) {
+    struct tune_attempt attempt = {.latency_us = profile->latency_us, .bound_by = profile->bound};
+    for (size_t i = 0; i < profile->bounds.len; i++)
+        if (strcmp(profile->bounds.at[i].name, "latency") != 0)
+            *vec_push(&attempt.bounds) = (struct tune_bound){
+                profile->bounds.at[i].name, profile->bounds.at[i].busy_ns * 1e-3,
+                profile->bounds.at[i].without_ns * 1e-3};
+    tune_limited_print(&attempt, out);
+    vec_free(&attempt.bounds);
+}
+
 static void print_head(const struct comparison *comparison, FILE *to) {
     struct buf names[2] = {{0}};
     for (int side = 0; side < 2; side++)
         subject_print(comparison->sides[side], &names[side]);
     cli_say(to, "before   %s\nafter    %s\n", names[0].at, names[1].at);
     print_latency(comparison, to);
-    cli_say(to, "bound    %s -> %s\n", profile_of(comparison, 0)->bound,
-            profile_of(comparison, 1)->bound);
+    struct buf before = {0}, after = {0};
+    profile_limited_print(profile_of(comparison, 0), &before);
+    profile_limited_print(profile_of(comparison, 1), &after);
+    cli_say(to, "bound    %s -> %s\n", before.at ? before.at : "", after.at ? after.at : "");
+    buf_free(&before);
+    buf_free(&after);
     buf_free(&names[0]);
     buf_free(&names[1]);
 }

@@ -30,6 +30,10 @@ static cJSON *side_json(const struct subject *subject) {
     cJSON_AddNumberToObject(object, "latency_us", profile->latency_us);
     cJSON_AddNumberToObject(object, "floor_us", profile->floor_us);
     cJSON_AddStringToObject(object, "bound", profile->bound);
+    struct buf limited = {0};
+    profile_limited_print(profile, &limited);
+    cJSON_AddStringToObject(object, "limited_by", limited.at ? limited.at : "");
+    buf_free(&limited);
     return object;
 }
 

@@ -96,4 +96,7 @@ void comparison_print_json(const struct comparison *comparison);
 /* The unified diff of the sources, as text without a line end that is not theirs. */
 void comparison_diff(const struct comparison *comparison, struct buf *out);
 
+/* What limits a profile, in the words of screens: "Scalar and Vector alike". */
+void profile_limited_print(const struct device_profile *profile, struct buf *out);
+
 #endif

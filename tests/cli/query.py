@@ -295,6 +295,10 @@ class Query(unittest.TestCase):
         text = diff(self.task, 0, 1)
         self.assertIn("\n-", text)
         self.assertIn("by the device model", text)
+        limits = [both[side]["limited_by"] for side in ("before", "after")]
+        self.assertIn(f"bound    {limits[0]} -> {limits[1]}\n", text)
+        told = hone("sim", self.task, "--no-verify").stdout.decode()
+        self.assertIn(f"limited by {limits[0]}\n", told)
         same = diff(f"{self.task}#0", self.kernel)
         self.assertIn("The sources are the same", same)
         self.assertIn("no line costs more or less", same)
