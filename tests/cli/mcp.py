@@ -924,7 +924,10 @@ class Mcp(unittest.TestCase):
         self.assertTrue(seen.exists(), done.stdout + done.stderr)
         for line in seen.read_text().splitlines():
             saw = json.loads(line)
-            self.assertGreaterEqual(set(saw["files"]), {"kernel.py", "reference.py", "AGENTS.md"})
+            self.assertGreaterEqual(set(saw["files"]), {"kernel.py", "reference.py", "docs.md",
+                                                      "AGENTS.md"})
+            self.assertIn("nl.load: ", saw["docs"])
+            self.assertIn("Tiling: ", saw["docs"])
             self.assertTrue(saw["profile"]["lines"])
             self.assertEqual(saw["found"]["verdict"]["correct"], "yes")
             self.assertTrue(saw["status"]["read_only"])  # the run has the session

@@ -59,6 +59,8 @@ static void they_are_chosen_and_typed(void **unused) {
     assert_true(shows(views, "Space + Space 1 Enter", "SELECT 7 + 1"));
     views_query_answered(views, "", false);
     assert_true(shows(views, "", "no rows"));
+    assert_true(shows(views, "Q S E L E C T Enter", "query SELECT")); /* one of their own */
+    assert_true(shows(views, "Esc", "no rows"));
     views_free(views);
     buf_free(&done);
     tune_state_free(state);

@@ -40,11 +40,17 @@ static void ask(struct views *views, struct str sql) {
     views->model.query(views->model.context, profile->shown, query->sql.at ? query->sql.at : "");
 }
 
+#define NO_QUESTION -1 /* none of those there are: the line opens for a new one */
+
 /* A ready question is asked; the newest of a person's own comes into the line, to be changed. */
 static void on_chosen(struct views *views, struct str text, struct views_request *request) {
     struct views_question question;
     size_t chosen = (size_t)strtoul(text.at, NULL, 10);
     (void)request;
+    if (strtol(text.at, NULL, 10) == NO_QUESTION) {
+        views_open_line(views, false, "query SELECT ");
+        return;
+    }
     if (!views->model.question(views->model.context, chosen, &question))
         return;
     if (question.name) {
@@ -62,6 +68,7 @@ static void choose(struct views *views) {
     views->over.rows.len = 0;
     for (size_t i = 0; views->model.question(views->model.context, i, &question); i++)
         views_menu_row(views, (int)i, "", question.name ? question.name : "asked", question.text);
+    views_menu_row(views, NO_QUESTION, "", "write", "a question of your own: SELECT ..");
     views_open_menu(views, "ask the profile in SQL; :query SELECT .. asks your own", on_chosen);
 }
 

@@ -183,6 +183,14 @@ static void in_use_section(struct tune_context *context, const struct tune_state
     tune_section_add(context, "api in use", &out);
 }
 
+void tune_context_pages(const struct tune_context *context, const struct tune_state *state,
+                        struct buf *out) {
+    const char *source = context->repair_source ? context->repair_source : context->source;
+    const struct tune_facts_told told = {tune_memory_dialect(source), tune_release(state),
+                                         device_name(state->device)};
+    tune_facts_pages(&told, source, out);
+}
+
 /* The same question goes out several times at once, and the answers should differ. */
 static void several_print(struct tune_context *context, const struct tune_state *state,
                           const struct tune_lane *lane) {

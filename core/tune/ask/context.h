@@ -63,6 +63,9 @@ struct tune_context *tune_context_lesson(const struct tune_state *state, int lan
 struct tune_context *tune_context_question(const struct tune_state *state, int lane,
                                            enum tune_role role, int call) CC_MUST_USE;
 void tune_context_free(struct tune_context *context);
+/* The pages of `hone docs` that its kernel needs, and the guides: more than a question holds. */
+void tune_context_pages(const struct tune_context *context, const struct tune_state *state,
+                        struct buf *out);
 /* Whether a note or an experience goes into the next context. */
 bool tune_context_has_note(const struct tune_state *state, size_t index);
 bool tune_context_has_experience(const struct tune_state *state, size_t index);

@@ -348,6 +348,23 @@ void tune_facts_in_use(const struct tune_facts_told *told, const char *source, c
     docs_close(docs);
 }
 
+void tune_facts_pages(const struct tune_facts_told *told, const char *source, struct buf *out) {
+    bool legacy = told->dialect && !strcmp(told->dialect, "legacy");
+    const struct docs_told of = {!legacy && told->release ? docs_release_find(told->release) : -1,
+                                 told->device ? nki_generation_find(told->device)
+                                              : (enum nki_generation)0};
+    struct docs *docs = docs_open();
+    const struct docs_page *page;
+    for (int guides = 0; guides < 2; guides++)
+        for (size_t i = 0; (page = docs_at(docs, i)); i++)
+            if (guides ? docs_is_guide(page)
+                       : !docs_is_guide(page) && has(source, docs_name(page), '(')) {
+                docs_print(page, &of, out);
+                buf_putc(out, '\n');
+            }
+    docs_close(docs);
+}
+
 /* ------------------------------------------------------------------------------- near names */
 
 static void near_print(const struct told *told, bool isa, const char *name, struct buf *out) {

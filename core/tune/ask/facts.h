@@ -23,6 +23,10 @@ struct tune_facts_told {
 void tune_facts_in_use(const struct tune_facts_told *told, const char *source, const char *words,
                        struct buf *out);
 
+/* Whole pages, for whoever can read files: those of the names that `source` calls, then every
+ * guide. */
+void tune_facts_pages(const struct tune_facts_told *told, const char *source, struct buf *out);
+
 /* For a message about a name that is not there, "'nki.language.multiple' is not ..", the nearest
  * one of the release with its parameters, as a line; nothing where none is near. */
 void tune_facts_near(const struct tune_facts_told *told, const char *message, struct buf *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The folder that a model which is a program runs in: the kernel, the reference and the profile as
  * files, and what agents' programs read to find hone mcp, so that they can check, evaluate and
- * measure before they answer. */
+ * measure before they answer. What hone docs says of the kernel's instructions is there, too. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +21,7 @@ static const char told[] =
     "* `kernel.py`: the kernel that the question is about\n"
     "* `reference.py`: what it has to compute, with its inputs\n"
     "* `profile.json`: where its time goes, by line and engine\n"
+    "* `docs.md`: what hone docs says of the names it calls, and guides\n"
     "\n"
     "The server `hone` (hone mcp, configured for clients in this folder) has tools for it: "
     "`check` and `evaluate` try a kernel, `profile`, `why`, `what_if`, `cost` and `query` say "
@@ -128,6 +129,16 @@ static bool reference_put(const struct tune_context *context, const char *desk, 
     return ok;
 }
 
+static bool docs_put(const struct tune_session *session, const struct tune_context *context,
+                     const char *desk, struct err *err) {
+    struct buf text = {0};
+    if (context->source)
+        tune_context_pages(context, session->state, &text);
+    bool ok = put(desk, "docs.md", text.at ? text.at : "", err);
+    buf_free(&text);
+    return ok;
+}
+
 char *tune_desk_lay(const struct tune_session *session, const struct tune_context *context) {
     char *own = path_absolute(tune_session_folder(session)), *desk = path_join(own, "desk");
     const char *source = context->repair_source ? context->repair_source : context->source;
@@ -136,7 +147,8 @@ char *tune_desk_lay(const struct tune_session *session, const struct tune_contex
               put(desk, "CLAUDE.md", "@AGENTS.md\n", &err) &&
               put(desk, "kernel.py", source ? source : "", &err) &&
               put_json(desk, "profile.json", profile_of(context), &err) &&
-              reference_put(context, desk, &err) && server_put(session, desk, &err);
+              reference_put(context, desk, &err) && docs_put(session, context, desk, &err) &&
+              server_put(session, desk, &err);
     free(own);
     if (ok)
         return desk;
