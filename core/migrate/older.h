@@ -49,6 +49,23 @@ bool older_is_column(const struct nki_seen *tile); /* one element for each parti
 bool older_print_subscript(struct older *o, const struct nki_node *node, struct buf *out);
 /* How many dimensions of blocks the tensor that a name stands for has; they are a list of tiles. */
 int older_blocks(const struct older *o, const struct nki_node *name);
+/* Whether a node is an index expression: what evaluating it showed. */
+bool older_is_index(const struct older *o, const struct nki_node *node);
+/* A node as it stands in the kernel, with the parentheses around it. */
+struct str older_text_of(const struct older *o, const struct nki_node *node);
+/* Prints from where on an index expression goes; nothing where that is 0. False: it is not known.
+ * `depth`: 0; names are followed OLDER_MOST_NESTING deep. */
+enum { OLDER_MOST_NESTING = 32 };
+bool older_print_base(const struct older *o, const struct nki_node *node, int depth,
+                      struct buf *out);
+/* offset and pattern of an index expression over its axes, or of the difference of two (b NULL: of
+ * one), as affine_select and iota take them: "pattern=[[1, 512]], offset=0, channel_multiplier=1".
+ * False: it is no index expression. */
+bool older_print_affine(struct older *o, const struct nki_node *a, const struct nki_node *b,
+                        struct buf *out);
+
+/* ---- older_mask.c ---------------------------------------------------------------------------- */
+
 /* Reads mask= of the statement: from now on slices end where it says. Asks where it cannot be read
  * as ends of axes. */
 void older_read_mask(struct older *o);
@@ -58,11 +75,6 @@ void older_forget_mask(struct older *o);
 void older_turn_mask(struct older *o);
 /* Appends "[0:min(128, n), 0:512]" to the name of a tile, where the statement's mask cuts it. */
 void older_cut(const struct older *o, const struct nki_seen *tile, struct buf *out);
-/* offset and pattern of an index expression over its axes, or of the difference of two (b NULL: of
- * one), as affine_select and iota take them: "pattern=[[1, 512]], offset=0, channel_multiplier=1".
- * False: it is no index expression. */
-bool older_print_affine(struct older *o, const struct nki_node *a, const struct nki_node *b,
-                        struct buf *out);
 
 /* ---- older_loop.c ---------------------------------------------------------------------------- */
 

@@ -6,29 +6,24 @@
 
 #include "migrate/older.h"
 
-#define MOST_NESTING 32 /* names that are defined by names */
-
 /* ---- where an index begins ------------------------------------------------------------------- */
 
-static bool is_index(const struct older *o, const struct nki_node *node) {
+bool older_is_index(const struct older *o, const struct nki_node *node) {
     const struct migrate_fact *fact = older_fact(o, node);
     return fact->times && fact->seen.kind == NKI_SEEN_INDEX;
 }
 
-static struct str text_of(const struct older *o, const struct nki_node *node) {
+struct str older_text_of(const struct older *o, const struct nki_node *node) {
     return nki_text(o->m->tree, nki_outer_span(o->m->tree, node));
 }
-
-static bool print_base(const struct older *o, const struct nki_node *node, int depth,
-                       struct buf *out);
 
 /* "a + b", "a - b"; nothing where both begin at 0. */
 static bool print_sum(const struct older *o, const struct nki_node *node, int depth,
                       struct buf *out) {
     struct buf left = {0}, right = {0};
     bool minus = node->bin_op.op == NKI_SUB;
-    bool ok = print_base(o, node->bin_op.left, depth, &left) &&
-              print_base(o, node->bin_op.right, depth, &right);
+    bool ok = older_print_base(o, node->bin_op.left, depth, &left) &&
+              older_print_base(o, node->bin_op.right, depth, &right);
     if (left.len)
         buf_puts(out, left.at);
     if (right.len && minus)
@@ -44,24 +39,24 @@ static bool print_sum(const struct older *o, const struct nki_node *node, int de
 static bool print_product(const struct older *o, const struct nki_node *node, int depth,
                           struct buf *out) {
     const struct nki_node *index =
-        is_index(o, node->bin_op.left) ? node->bin_op.left : node->bin_op.right;
+        older_is_index(o, node->bin_op.left) ? node->bin_op.left : node->bin_op.right;
     const struct nki_node *number =
         index == node->bin_op.left ? node->bin_op.right : node->bin_op.left;
     struct buf base = {0};
-    bool ok = print_base(o, index, depth, &base) && !is_index(o, number);
+    bool ok = older_print_base(o, index, depth, &base) && !older_is_index(o, number);
     if (base.len)
-        buf_printf(out, "(%s) * (" STR_FMT ")", base.at, STR_ARG(text_of(o, number)));
+        buf_printf(out, "(%s) * (" STR_FMT ")", base.at, STR_ARG(older_text_of(o, number)));
     buf_free(&base);
     return ok;
 }
 
 /* Writes where an index expression begins, as the source says it; nothing for 0. */
-static bool print_base(const struct older *o, const struct nki_node *node, int depth,
-                       struct buf *out) {
+bool older_print_base(const struct older *o, const struct nki_node *node, int depth,
+                      struct buf *out) {
     const struct migrate_fact *fact = older_fact(o, node);
-    if (depth > MOST_NESTING)
+    if (depth > OLDER_MOST_NESTING)
         return false;
-    if (!is_index(o, node)) {
+    if (!older_is_index(o, node)) {
         bool zero = node->kind == NKI_CONSTANT && node->constant.integer == 0;
         bool tight = nki_precedence(node) >= 12;
         if (!zero)
@@ -79,15 +74,15 @@ static bool print_base(const struct older *o, const struct nki_node *node, int d
     if (node->kind == NKI_BIN_OP && node->bin_op.op == NKI_MUL)
         return print_product(o, node, depth + 1, out);
     if (node->kind == NKI_SUBSCRIPT)
-        return print_base(o, node->subscript.value, depth + 1, out);
+        return older_print_base(o, node->subscript.value, depth + 1, out);
     const struct nki_node *value = node->kind == NKI_NAME ? older_value_of(o, node) : NULL;
-    return value && print_base(o, value, depth + 1, out);
+    return value && older_print_base(o, value, depth + 1, out);
 }
 
 /* How far nl.arange goes, as the source says it; NULL: not found. */
 static const struct nki_node *find_count(const struct older *o, const struct nki_node *node,
                                          int64_t count, int depth) {
-    if (depth > MOST_NESTING || !is_index(o, node))
+    if (depth > OLDER_MOST_NESTING || !older_is_index(o, node))
         return NULL;
     if (node->kind == NKI_CALL && migrate_calls(o->m, node, "nl.arange") &&
         node->call.args.len == 1) {
@@ -123,7 +118,8 @@ static bool print_slice(struct older *o, const struct part *part, struct buf *ou
     const struct nki_seen *seen = &older_fact(o, part->node)->seen;
     struct buf base = {0};
     int64_t n = seen->shape[part->own], step = seen->step[part->own];
-    if (step < 1 || older_fact(o, part->node)->varies || !print_base(o, part->node, 0, &base)) {
+    if (step < 1 || older_fact(o, part->node)->varies ||
+        !older_print_base(o, part->node, 0, &base)) {
         buf_free(&base);
         return false;
     }
@@ -141,7 +137,7 @@ static bool print_slice(struct older *o, const struct part *part, struct buf *ou
     if (limit)
         buf_puts(out, limit);
     else if (plain)
-        buf_printf(out, STR_FMT, STR_ARG(text_of(o, count)));
+        buf_printf(out, STR_FMT, STR_ARG(older_text_of(o, count)));
     else
         buf_printf(out, "%lld", (long long)((n - 1) * step + 1));
     if (step != 1)
@@ -153,8 +149,8 @@ static bool print_slice(struct older *o, const struct part *part, struct buf *ou
 /* A number, alone or as a slice of one. */
 static bool print_number(struct older *o, const struct part *part, struct buf *out) {
     struct buf base = {0};
-    bool ok = !is_index(o, part->node) || print_base(o, part->node, 0, &base);
-    if (ok && !is_index(o, part->node))
+    bool ok = !older_is_index(o, part->node) || older_print_base(o, part->node, 0, &base);
+    if (ok && !older_is_index(o, part->node))
         older_print(o, part->node, &base);
     const char *text = base.len ? base.at : "0";
     long long number;
@@ -171,7 +167,7 @@ static bool print_number(struct older *o, const struct part *part, struct buf *o
 static void read_part(const struct older *o, const struct nki_node *node, struct part *part,
                       int *n_axes) {
     *part = (struct part){.node = node, .axis = -1};
-    if (!is_index(o, node))
+    if (!older_is_index(o, node))
         return;
     const struct nki_seen *seen = &older_fact(o, node)->seen;
     *n_axes = MAX_OF(*n_axes, seen->n_dims);
@@ -189,7 +185,7 @@ static bool is_repeated(const struct older *o, const struct part *parts, uint32_
     for (uint32_t i = 0; i < count; i++) {
         const struct nki_seen *seen = &older_fact(o, parts[i].node)->seen;
         int own = axis - (n_axes - seen->n_dims);
-        if (is_index(o, parts[i].node) && own >= 0 && seen->shape[own] > 1)
+        if (older_is_index(o, parts[i].node) && own >= 0 && seen->shape[own] > 1)
             return true;
     }
     return false;
@@ -265,9 +261,9 @@ static bool print_pattern(struct older *o, const struct nki_node *node, const st
     for (uint32_t d = 0; d < count && ok; d++) {
         const struct nki_seen *seen = &older_fact(o, parts[d].node)->seen;
         struct buf base = {0};
-        bool index = is_index(o, parts[d].node);
+        bool index = older_is_index(o, parts[d].node);
         ok = parts[d].node->kind != NKI_SLICE && !older_fact(o, parts[d].node)->varies &&
-             print_base(o, parts[d].node, 0, &base);
+             older_print_base(o, parts[d].node, 0, &base);
         for (int a = 0; index && a < seen->n_dims; a++) {
             step[a + n_axes - seen->n_dims] += seen->step[a] * steps[d];
             size[a + n_axes - seen->n_dims] =
@@ -311,7 +307,7 @@ bool older_print_subscript(struct older *o, const struct nki_node *node, struct 
     uint32_t count = list ? list->len : 1;
     int blocks = older_blocks(o, node->subscript.value), n_axes = 0;
     struct part parts[NKI_SEEN_DIMS];
-    if (count > NKI_SEEN_DIMS || is_index(o, node))
+    if (count > NKI_SEEN_DIMS || older_is_index(o, node))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         const struct nki_node *one = list ? list->at[i] : slice;
@@ -346,159 +342,6 @@ bool older_print_subscript(struct older *o, const struct nki_node *node, struct 
     return ok;
 }
 
-/* ---- masks ----------------------------------------------------------------------------------- */
-
-void older_forget_mask(struct older *o) {
-    for (int a = 0; a < NKI_SEEN_DIMS; a++) {
-        free(o->limits[a]);
-        o->limits[a] = NULL;
-    }
-    o->n_axes = 0;
-    o->turns = false;
-}
-
-/* The one axis that an index expression runs over, by steps of 1 or -1; -1: there is none. */
-static int axis_of(const struct nki_seen *seen) {
-    int axis = -1;
-    for (int d = 0; d < seen->n_dims; d++) {
-        if (!seen->step[d])
-            continue;
-        if (axis >= 0 || (seen->step[d] != 1 && seen->step[d] != -1))
-            return -1;
-        axis = d;
-    }
-    return axis;
-}
-
-/* "min(128, end - base + 1)" */
-static void put_limit(struct older *o, int axis, int64_t size, struct str count) {
-    char *before = o->limits[axis];
-    struct buf text = {0};
-    if (before)
-        buf_printf(&text, "min(%s, " STR_FMT ")", before, STR_ARG(count));
-    else
-        buf_printf(&text, "min(%lld, " STR_FMT ")", (long long)size, STR_ARG(count));
-    free(before);
-    o->limits[axis] = buf_take(&text);
-}
-
-/* index < end, end > index, with = or without; or base - index >= end. */
-static bool read_bound(struct older *o, const struct nki_node *test) {
-    enum nki_comparison op = (enum nki_comparison)test->compare.ops[0];
-    const struct nki_node *left = test->compare.left, *right = test->compare.comparators.at[0];
-    bool first = is_index(o, left), less = op == NKI_CMP_LT || op == NKI_CMP_LT_E;
-    bool more = op == NKI_CMP_GT || op == NKI_CMP_GT_E;
-    bool closed = op == NKI_CMP_LT_E || op == NKI_CMP_GT_E;
-    const struct nki_node *index = first ? left : right, *end = first ? right : left;
-    if (test->compare.comparators.len != 1 || (!less && !more) || !is_index(o, index) ||
-        is_index(o, end) || older_fact(o, index)->varies)
-        return false;
-    const struct nki_seen *seen = &older_fact(o, index)->seen;
-    int axis = axis_of(seen);
-    bool below = first ? less : more; /* the index is below the end */
-    struct buf base = {0}, count = {0};
-    bool ok = axis >= 0 && below == (seen->step[axis] == 1) && print_base(o, index, 0, &base);
-    struct str last = text_of(o, end);
-    bool zero = end->kind == NKI_CONSTANT && end->constant.integer == 0;
-    if (ok && below)
-        buf_printf(&count, STR_FMT, STR_ARG(last));
-    if (ok && below && base.len)
-        buf_printf(&count, " - (%s)", base.at);
-    if (ok && !below)
-        buf_puts(&count, base.len ? base.at : "0");
-    if (ok && !below && !zero)
-        buf_printf(&count, " - (" STR_FMT ")", STR_ARG(last));
-    if (ok && closed)
-        buf_puts(&count, " + 1");
-    if (ok) {
-        o->n_axes = MAX_OF(o->n_axes, seen->n_dims);
-        put_limit(o, axis, seen->shape[axis], buf_str(&count));
-    }
-    buf_free(&base);
-    buf_free(&count);
-    return ok;
-}
-
-static bool read_mask(struct older *o, const struct nki_node *mask, int depth) {
-    const struct nki_node *value = mask->kind == NKI_NAME ? older_value_of(o, mask) : NULL;
-    if (depth > MOST_NESTING)
-        return false;
-    if (value)
-        return read_mask(o, value, depth + 1);
-    if (mask->kind == NKI_BIN_OP && mask->bin_op.op == NKI_BIT_AND)
-        return read_mask(o, mask->bin_op.left, depth + 1) &&
-               read_mask(o, mask->bin_op.right, depth + 1);
-    if (mask->kind == NKI_BOOL_OP && mask->bool_op.op == NKI_AND) {
-        bool ok = true;
-        for (uint32_t i = 0; i < mask->bool_op.values.len; i++)
-            ok = ok && read_mask(o, mask->bool_op.values.at[i], depth + 1);
-        return ok;
-    }
-    return mask->kind == NKI_COMPARE && read_bound(o, mask);
-}
-
-/* Whether a call's axes are those of its operands: only then a mask is where they end. */
-static bool goes_along(const struct older *o, const struct nki_node *call) {
-    enum nki_op op = older_op(o, call);
-    struct buf name = {0};
-    bool along = op == NKI_OP_NC_TRANSPOSE || (op != NKI_OP_COUNT && nki_op_streams(op));
-    if (op == NKI_OP_COUNT && call->kind == NKI_CALL && migrate_name(o->m, call->call.func, &name))
-        along = strcmp(name.at, "nl.load") == 0 || strcmp(name.at, "nl.store") == 0 ||
-                strcmp(name.at, "nl.copy") == 0 ||
-                (str_starts(buf_str(&name), "nl.") &&
-                 nki_func_find(str_of(name.at + 3)) != NKI_FUNC_NONE);
-    buf_free(&name);
-    return along;
-}
-
-/* The value that a statement assigns. */
-static const struct nki_node *written(const struct nki_node *stmt) {
-    return stmt->kind == NKI_ASSIGN ? stmt->assign.value : NULL;
-}
-
-void older_read_mask(struct older *o) {
-    struct str first = {NULL, 0};
-    older_forget_mask(o);
-    for (uint32_t i = o->stmt->id; i <= o->stmt->last; i++) {
-        const struct nki_node *node = o->m->tree->nodes[i];
-        if (nki_is_statement(node) && node != o->stmt)
-            return; /* the header of a block */
-        bool is = node->kind == NKI_KEYWORD && str_is(node->keyword.name, "mask") &&
-                  !(node->keyword.value->kind == NKI_CONSTANT);
-        if (!is)
-            continue;
-        struct str text = text_of(o, node->keyword.value);
-        bool same = first.at && str_equal(first, text);
-        bool ok = same || (!first.at && goes_along(o, node->parent) &&
-                           read_mask(o, node->keyword.value, 0));
-        first = text;
-        o->turns |= older_op(o, node->parent) == NKI_OP_NC_TRANSPOSE;
-        if (!ok || (o->turns && node->parent != written(o->stmt)))
-            older_ask(o, "mask= is in no call any more: where do the slices of the operands end?");
-    }
-}
-
-void older_turn_mask(struct older *o) {
-    if (!o->turns || o->n_axes != 2)
-        return;
-    char *first = o->limits[0];
-    o->limits[0] = o->limits[1];
-    o->limits[1] = first;
-}
-
-void older_cut(const struct older *o, const struct nki_seen *tile, struct buf *out) {
-    if (!o->n_axes || !tile || tile->n_dims != o->n_axes)
-        return;
-    for (int d = 0; d < tile->n_dims; d++) {
-        buf_puts(out, d ? ", " : "[");
-        if (o->limits[d] && tile->shape[d] > 1)
-            buf_printf(out, "0:%s", o->limits[d]);
-        else
-            buf_printf(out, "0:%lld", (long long)tile->shape[d]);
-    }
-    buf_putc(out, ']');
-}
-
 /* ---- patterns of instructions ---------------------------------------------------------------- */
 
 bool older_print_affine(struct older *o, const struct nki_node *a, const struct nki_node *b,
@@ -509,7 +352,7 @@ bool older_print_affine(struct older *o, const struct nki_node *a, const struct 
     bool ok = true, any = false;
     for (int s = 0; s < 2 && sides[s]; s++) {
         struct buf base = {0};
-        if (is_index(o, sides[s])) {
+        if (older_is_index(o, sides[s])) {
             const struct nki_seen *seen = &older_fact(o, sides[s])->seen;
             any = true;
             sum.n_dims = MAX_OF(sum.n_dims, seen->n_dims);
@@ -518,7 +361,7 @@ bool older_print_affine(struct older *o, const struct nki_node *a, const struct 
                 sum.shape[d] = MAX_OF(sum.shape[d], seen->shape[d]);
             }
         }
-        ok = ok && !older_fact(o, sides[s])->varies && print_base(o, sides[s], 0, &base);
+        ok = ok && !older_fact(o, sides[s])->varies && older_print_base(o, sides[s], 0, &base);
         if (base.len)
             buf_printf(&offset, s ? "%s(%s)" : "%s%s", s ? offset.len ? " - " : "-" : "", base.at);
         buf_free(&base);
