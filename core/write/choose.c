@@ -13,6 +13,12 @@ static bool is_fusable_root(const struct writer *writer, int node) {
     return writer->values[node].is_root && rows_is_fusable(writer->graph->nodes[node].op->kind);
 }
 
+static bool is_spread(const struct graph *graph, int node) {
+    const struct graph_node *row = &graph->nodes[node];
+    return strcmp(row->name, "copy") == 0 && row->in_count == 1 &&
+           graph->nodes[row->in[0]].op->kind == GRAPH_BROADCAST;
+}
+
 static void count_users(struct writer *writer) {
     const struct graph *graph = writer->graph;
     for (int i = 0; i < graph->count; i++)
@@ -23,6 +29,8 @@ static void count_users(struct writer *writer) {
             value->only_user = i;
             bool begins = graph->nodes[i].op->kind == GRAPH_RECURRENCE && k == 2;
             value->is_root |= begins || !rows_is_fusable(graph->nodes[i].op->kind);
+            /* graph_divide_sums: what is the same within a short dimension lies in memory so. */
+            value->is_root |= is_spread(graph, graph->nodes[i].in[k]);
         }
     for (int i = 0; i < graph->output_count; i++) {
         writer->values[graph->outputs[i]].is_root = true;
@@ -85,9 +93,68 @@ static void choose_leaders(struct writer *writer) {
     }
 }
 
+/* ---- upright sums ---------------------------------------------------------------------------- */
+
+#define LEAST_SUMMED 64 /* rows that are worth it */
+#define LEAST_APART 8   /* columns, */
+#define MOST_APART 1024 /* which have to fit into a tile */
+#define DEEPEST_SOURCE 24
+
+/* Whether what a node is made of lies in order, and no product or scan makes it. */
+static bool lies_in_order(const struct graph *graph, int node, int depth) {
+    const struct graph_node *row = &graph->nodes[node];
+    enum graph_kind kind = row->op->kind;
+    if (!rows_is_fusable(kind))
+        return kind == GRAPH_INPUT || kind == GRAPH_UPDATE || kind == GRAPH_TAPS ||
+               kind == GRAPH_CONCATENATE || kind == GRAPH_CONSTANT ||
+               ((kind == GRAPH_RESHAPE || kind == GRAPH_SLICE || kind == GRAPH_BROADCAST) &&
+                depth && lies_in_order(graph, row->in[0], depth - 1));
+    if (kind == GRAPH_REDUCE)
+        return true;
+    bool fits = depth && kind != GRAPH_SCAN && kind != GRAPH_RECURRENCE;
+    for (int i = 0; fits && i < row->in_count; i++)
+        fits = lies_in_order(graph, row->in[i], depth - 1);
+    return fits;
+}
+
+/* A sum over dimensions around the last ones, whose elements lie side by side: rows of those lie on
+ * the partitions as they are. */
+static bool may_be_upright(const struct writer *w, int node) {
+    const struct graph_node *row = &w->graph->nodes[node];
+    if (row->op->kind != GRAPH_REDUCE || strcmp(row->op->alu, "add") || w->apart[node] ||
+        !row->dtype || strcmp(row->dtype, "float32"))
+        return false;
+    const struct graph_node *of = &w->graph->nodes[row->in[0]];
+    int64_t inner = 1, summed = 1;
+    bool inside = true;
+    for (int d = of->ndim; d-- > 0;) {
+        bool reduced = rows_axes(w, node) >> (of->ndim - 1 - d) & 1;
+        inside &= !reduced;
+        inner *= inside ? of->shape[d] : 1;
+        summed *= reduced ? of->shape[d] : 1;
+    }
+    return of->ndim == row->ndim && of->dtype && !strcmp(of->dtype, "float32") &&
+           summed >= LEAST_SUMMED && inner >= LEAST_APART && inner <= MOST_APART &&
+           lies_in_order(w->graph, row->in[0], DEEPEST_SOURCE);
+}
+
+static void choose_upright(struct writer *writer) {
+    static const int64_t values[] = {1, 0};
+    for (int i = 0; i < writer->graph->count; i++)
+        if (writer->values[i].users && may_be_upright(writer, i) &&
+            write_choose(writer, i, "upright",
+                         "rows that are summed up: lie on the partitions as they are (1), columns "
+                         "do (0)",
+                         values, 2))
+            writer->values[i].is_upright = writer->values[i].is_root = true;
+}
+
+/* ---- roots that share a stage ---------------------------------------------------------------- */
+
 /* A stage computes what fits together; what does not becomes a stage before it. */
 void write_choose_roots(struct writer *writer) {
     count_users(writer);
+    choose_upright(writer);
     for (int i = writer->graph->count; i-- > 0;) {
         if (!is_fusable_root(writer, i))
             continue;

@@ -518,3 +518,147 @@ bool rows_emit_carried(struct rows *rows) {
     store_totals(rows, totals);
     return ok;
 }
+
+/* ---- upright sums ---------------------------------------------------------------------------- */
+
+/* Loops over rows that are summed up; those over other rows are open. */
+static void open_summed(struct rows *rows) {
+    struct writer *w = rows->writer;
+    for (int s = 0; s < rows->side_count; s++) {
+        struct side *side = &rows->sides[s];
+        if (side->role != SIDE_LOOP || side->n == 1 || !side->is_summed)
+            continue;
+        side->variable = arena_printf(w->arena, "i%d", s);
+        side->most = side->n - 1;
+        write_line(w, "for %s in range(%lld):", side->variable, (long long)side->n);
+        w->indent++;
+    }
+}
+
+/* Tiles that rows are added to: as many partitions as any has. */
+static struct tile begin_total(struct rows *rows, const char *count, const char *width) {
+    struct tile total = {.name = arena_printf(rows->writer->arena, "total_h%d", ++rows->helpers),
+                         .dtype = "float32",
+                         .scale = 1};
+    write_line(rows->writer, "%s = nl.ndarray((%s, %s), dtype=nl.float32, buffer=nl.sbuf)",
+               total.name, count, width);
+    write_line(rows->writer, "nisa.memset(dst=%s, value=0.0)", total.name);
+    return total;
+}
+
+static bool add_rows(struct rows *rows, struct tile *totals, bool several) {
+    struct writer *w = rows->writer;
+    for (size_t i = 0; i < rows->nodes.len; i++) {
+        int node = rows->nodes.at[i];
+        if (!rows_has_root(rows, node) && !rows->ahead[node] && !rows_compute(rows, node))
+            return false;
+    }
+    for (int i = 0; i < rows->root_count; i++) {
+        struct tile *part = rows_result(rows, row_of(rows, rows->roots[i])->in[0]);
+        struct tile wide = part->narrow ? rows_widened(rows, part, "float32") : *part;
+        if (!several) {
+            totals[i] = wide;
+            continue;
+        }
+        struct tile total = totals[i];
+        total.name = arena_printf(w->arena, "%s[0:%s, 0:%s]", total.name, rows->count, rows->width);
+        rows_tensor(rows, &total, &total, &wide, "add");
+    }
+    return true;
+}
+
+/* The sum of a total's partitions, and of rows that lie beside each other in it: a product with
+ * ones. */
+static void store_total(struct rows *rows, int result, const struct tile *total,
+                        const char *count) {
+    struct writer *w = rows->writer;
+    const struct leaf *out = &rows->leaves.at[rows->leaves.len - (size_t)rows->root_count];
+    int last = rows->side_count - 1;
+    int64_t n = rows->sides[last].n, packed = rows_column_elements(rows) / n;
+    int indent = w->indent;
+    for (int64_t at = 0; at < n; at += BANK) {
+        long long wide = MIN_OF(n - at, BANK);
+        write_line(w, "sums = nl.ndarray((1, %lld), dtype=nl.float32, buffer=nl.psum)", wide);
+        const char *from = arena_printf(w->arena, "%lld:%lld", (long long)at, (long long)at + wide);
+        if (packed > 1) {
+            write_line(w, "for q in range(%lld, %lld, %lld):", (long long)at,
+                       (long long)(n * packed), (long long)n);
+            w->indent++;
+            from = arena_printf(w->arena, "q:q + %lld", wide);
+        }
+        const char *place = arena_printf(w->arena, "%s[0:%s, %s]", total->name, count, from);
+        if (!strcmp(from, arena_printf(w->arena, "0:%lld", (long long)(n * packed))))
+            place = total->name;
+        write_line(w, "nisa.nc_matmul(dst=sums, stationary=ones, moving=%s)", place);
+        w->indent = indent;
+        write_line(w, "sum_row = nl.ndarray((1, %lld), dtype=nl.float32, buffer=nl.sbuf)", wide);
+        write_line(w, "nisa.tensor_copy(dst=sum_row, src=sums)");
+        struct access access = {.buffer = out[result].view.buffer,
+                                .offset = out[result].view.offset + at * out[result].strides[last],
+                                .rows = "1",
+                                .row = 1,
+                                .cols = {arena_printf(w->arena, "%lld", wide)},
+                                .strides = {out[result].strides[last]},
+                                .cols_most = wide,
+                                .col_count = 1};
+        for (int s = 0; s < rows->side_count; s++)
+            if (rows->sides[s].variable && !rows->sides[s].is_summed)
+                access_add(&access, rows->sides[s].variable, out[result].strides[s],
+                           rows->sides[s].most);
+        write_line(w, "nisa.dma_copy(dst=%s, src=sum_row)", write_access(w, &access));
+    }
+}
+
+/* Whether the columns are one side that stays apart, and rows that lie beside each other. */
+static bool has_upright_columns(const struct rows *rows) {
+    int last = rows->side_count - 1, apart = 0, summed = 0;
+    for (int s = 0; s < rows->side_count; s++) {
+        apart += rows->sides[s].role == SIDE_COLUMN && !rows->sides[s].is_summed;
+        summed += rows->sides[s].role == SIDE_COLUMN && rows->sides[s].is_summed;
+    }
+    return apart == 1 && summed < 2 && rows->sides[last].role == SIDE_COLUMN &&
+           !rows->sides[last].is_summed;
+}
+
+/* Whether rows come in several tiles. */
+static bool has_several(const struct rows *rows) {
+    int64_t tiles = 1;
+    for (int s = 0; s < rows->side_count; s++)
+        if (rows->sides[s].is_summed && rows->sides[s].role != SIDE_COLUMN)
+            tiles *= rows->sides[s].role == SIDE_LOOP
+                         ? rows->sides[s].n
+                         : (rows->sides[s].n + PARTITIONS - 1) / PARTITIONS;
+    return tiles > 1;
+}
+
+void rows_make_ones(struct rows *rows) {
+    const struct side *side = partition_side(rows);
+    write_line(rows->writer, "ones = nl.ndarray((%lld, 1), dtype=nl.float32, buffer=nl.sbuf)",
+               (long long)(side ? MIN_OF(side->n, PARTITIONS) : 1));
+    write_line(rows->writer, "nisa.memset(dst=ones, value=1.0)");
+}
+
+bool rows_emit_upright(struct rows *rows) {
+    struct writer *w = rows->writer;
+    struct tile totals[WRITE_MAX_MATES];
+    struct side *side = partition_side(rows);
+    if (!side || !has_upright_columns(rows))
+        return false;
+    const char *count = arena_printf(w->arena, "%lld", (long long)MIN_OF(side->n, PARTITIONS));
+    const char *width = arena_printf(w->arena, "%lld", (long long)rows_column_elements(rows));
+    bool several = has_several(rows);
+    for (int i = 0; several && i < rows->root_count; i++)
+        totals[i] = begin_total(rows, count, width);
+    int indent = w->indent;
+    open_summed(rows);
+    rows_open_tiles(rows);
+    rows->width = width;
+    rows->chunk = rows_column_elements(rows);
+    rows_load(rows);
+    if (!add_rows(rows, totals, several))
+        return false;
+    w->indent = indent;
+    for (int i = 0; i < rows->root_count; i++)
+        store_total(rows, i, &totals[i], count);
+    return true;
+}

@@ -89,7 +89,7 @@ static bool has_inner_columns(const struct rows *rows) {
     for (size_t i = 0; i < rows->nodes.len; i++) {
         int node = rows->nodes.at[i];
         bool is_scan = rows_is_scan(rows, node);
-        if (rows_axes(rows->writer, node) &&
+        if (rows_axes(rows->writer, node) && !rows->is_upright &&
             (rows->root_count > 1 || node != rows->roots[0] || is_scan))
             return true;
     }
@@ -164,15 +164,12 @@ static bool prepare(struct rows *rows, const struct view *to) {
     rows_choose_sides(rows, rows->chunk);
     int64_t n = rows_column_elements(rows);
     rows->in_chunks = !has_inner_columns(rows) && (rows->columns == 0 || n > rows->chunk);
+    if (rows->is_upright && n > rows->chunk)
+        return false;
     return choose_carried(rows) && match_products(rows);
 }
 
 /* ---- the stage ------------------------------------------------------------------------------- */
-
-/* Whether a tile has all columns. */
-static bool has_whole_rows(const struct rows *rows) {
-    return !rows->in_chunks || rows_column_elements(rows) <= rows->chunk;
-}
 
 /* The stage once; what it prints may be thrown away. */
 static bool emit_once(struct rows *rows) {
@@ -185,13 +182,21 @@ static bool emit_once(struct rows *rows) {
     rows->psum_bytes = 0;
     for (int s = 0; s < rows->side_count; s++)
         rows->sides[s].variable = NULL;
-    if (!rows->in_chunks && !rows->is_permuted)
-        rows_load_ahead(rows);
+    memset(rows->ahead, 0, count * sizeof *rows->ahead);
+    bool ok = true;
+    if (rows_has_whole(rows) && !rows->is_permuted) {
+        rows->chunk = rows_column_elements(rows);
+        ok = rows_load_ahead(rows);
+    }
+    if (rows->is_upright)
+        rows_make_ones(rows);
     rows_open_loops(rows);
-    bool phases = rows_has_phases(rows);
-    bool ok = rows_enter_products(rows, has_whole_rows(rows) && !phases);
+    bool phases = !rows->is_upright && rows_has_phases(rows);
+    ok = ok && rows_enter_products(rows, rows_has_whole(rows) && !phases);
     if (phases) {
         ok = ok && rows_emit_phases(rows);
+    } else if (rows->is_upright) {
+        ok = ok && rows_emit_upright(rows);
     } else if (rows->is_carried) {
         ok = ok && rows_emit_carried(rows);
     } else if (rows->is_permuted) {
@@ -265,8 +270,9 @@ static void divide(struct rows *rows) {
 static int64_t choose_pieces(struct rows *rows) {
     static const int64_t values[] = {2, 1, 4};
     bool turns = rows->busy.scalar > 0.3 * rows->busy.vector && rows->busy.vector > 0;
-    if (!rows->in_chunks || rows->columns || rows->is_copy || rows->is_carried || rows->uneven ||
-        rows->has_steps || rows->tile_columns % 4 || rows->tile_columns < WORTH_PIECES || !turns)
+    if (!rows->in_chunks || rows->columns || rows->is_upright || rows->is_copy ||
+        rows->is_carried || rows->uneven || rows->has_steps || rows->tile_columns % 4 ||
+        rows->tile_columns < WORTH_PIECES || !turns)
         return 1;
     return write_choose(rows->writer, rows->roots[rows->root_count - 1], "pieces",
                         "instructions that share the columns of a tile", values, 3);
@@ -306,6 +312,7 @@ static bool emit(struct rows *rows, const struct view *to) {
     struct writer *w = rows->writer;
     rows->tiles = mem_alloc((size_t)w->graph->count + 1, sizeof *rows->tiles);
     rows->plans = mem_alloc((size_t)w->graph->count + 1, sizeof *rows->plans);
+    rows->ahead = ARENA_ARRAY(w->arena, bool, (size_t)w->graph->count + 1);
     if (!prepare(rows, to))
         return false;
     rows_plan(rows);
@@ -495,6 +502,11 @@ bool rows_emit(struct writer *writer, const int *roots, int count, const struct 
     size_t gaps = writer->written->gaps.len;
     bool ok = emit(&rows, to);
     bool apart = !ok && put_apart(&rows);
+    for (int i = 0; !ok && i < count; i++)
+        if (writer->values[roots[i]].is_upright) {
+            write_apart(writer, roots[i]);
+            apart = true;
+        }
     if (!ok && !apart && writer->written->gaps.len == gaps)
         write_gap(writer, &writer->graph->nodes[roots[count - 1]],
                   "its arrays do not divide into tiles");

@@ -27,6 +27,7 @@ struct side {
     int64_t n;
     bool is_column;
     bool is_across; /* results are sums over it */
+    bool is_summed; /* the same, in a stage of upright sums */
     enum side_role role;
     const char *variable; /* of the loop over it; NULL: none */
     int64_t most;         /* that it is */
@@ -76,6 +77,8 @@ struct rows {
     int ndim;
     unsigned columns; /* dimensions that reductions go along; bit 0 is the last one */
     unsigned across;  /* dimensions that results are sums over, in a stage of scans */
+    unsigned summed;  /* the same, in a stage of upright sums */
+    bool is_upright;  /* results are sums over rows, on the partitions */
     struct side sides[ROWS_MAX_SIDES];
     int side_count;
     bool is_copy;      /* nothing is computed */
@@ -89,6 +92,7 @@ struct rows {
     const char *place; /* part of a tile that node `placed` is computed into, or NULL */
     int placed;
     bool loaded_ahead;         /* what is the same for all rows */
+    bool *ahead;               /* by node: computed or loaded before the loops; NULL: nothing is */
     const char *count, *width; /* rows and columns of a tile: numbers or variables */
     int64_t chunk;             /* columns of a tile, the most there are */
     int64_t tile_columns;      /* as they were printed last */
@@ -148,8 +152,10 @@ int64_t rows_column_elements(const struct rows *rows);
 /* rows_print.c: lines of a stage around those that compute. */
 /* The comment above the stage. */
 void rows_tell(struct rows *rows);
-/* Loads what is the same for all tiles. */
-void rows_load_ahead(struct rows *rows);
+/* Loads what is the same for all tiles, and computes what depends on nothing else. */
+bool rows_load_ahead(struct rows *rows);
+/* Whether a tile has all columns. */
+bool rows_has_whole(const struct rows *rows);
 /* Loops over what lies neither on partitions nor in the free dimension. */
 void rows_open_loops(struct rows *rows);
 /* Brings what stays of the products that are made here into SBUF. */
@@ -192,6 +198,11 @@ bool rows_emit_phases(struct rows *rows);
  * the sides have their roles. And the lines for a tile of rows. */
 bool permute_choose(struct rows *rows);
 void permute_emit(struct rows *rows);
+
+/* phases.c: a stage of upright sums: Vector adds up tiles, the Tensor engine their partitions. */
+bool rows_emit_upright(struct rows *rows);
+/* What those need before the loops. */
+void rows_make_ones(struct rows *rows);
 
 /* phases.c: a stage of scans whose rows come in chunks. */
 bool rows_emit_carried(struct rows *rows);

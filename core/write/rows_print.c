@@ -116,7 +116,7 @@ void rows_open_loops(struct rows *rows) {
     struct writer *w = rows->writer;
     for (int s = 0; s < rows->side_count; s++) {
         struct side *side = &rows->sides[s];
-        if (side->role != SIDE_LOOP || side->n == 1 || side->is_across)
+        if (side->role != SIDE_LOOP || side->n == 1 || side->is_across || side->is_summed)
             continue;
         side->variable = arena_printf(w->arena, "i%d", s);
         side->most = side->n - 1;
@@ -281,7 +281,7 @@ bool rows_compute_softmax(struct rows *rows, int node) {
 static void load_leaves(struct rows *rows, bool constant) {
     for (size_t i = 0; i < rows->leaves.len; i++) {
         struct leaf *leaf = &rows->leaves.at[i];
-        bool ahead = !rows->in_chunks && reads_row_constant(rows, leaf);
+        bool ahead = rows_has_whole(rows) && reads_row_constant(rows, leaf);
         if (!leaf->is_result && ahead == constant)
             rows_load_leaf(rows, leaf);
     }
@@ -294,8 +294,50 @@ void rows_load(struct rows *rows) {
         load_leaves(rows, true);
 }
 
+bool rows_has_whole(const struct rows *rows) {
+    return !rows->in_chunks || (!rows->is_carried && rows_column_elements(rows) <= rows->chunk);
+}
+
+/* Whether a node is computed of nothing but what is there before the loops. */
+static bool is_ahead(const struct rows *rows, int node) {
+    const struct graph_node *row = &rows->writer->graph->nodes[node];
+    enum graph_kind kind = row->op->kind;
+    bool elements = kind == GRAPH_UNARY || kind == GRAPH_BINARY || kind == GRAPH_CAST;
+    if (!elements || rows_has_root(rows, node) || rows->plans[node].form == FORM_WINDOWS)
+        return false;
+    bool any = false;
+    for (int i = 0; i < row->in_count; i++) {
+        bool number = rows->writer->values[row->in[i]].has_number;
+        if (!number && !rows->ahead[row->in[i]])
+            return false;
+        any |= !number;
+    }
+    return any;
+}
+
+/* What tiles need of them is not computed again for each. */
+static bool compute_ahead(struct rows *rows) {
+    struct busy busy = rows->busy;
+    for (size_t i = 0; i < rows->leaves.len; i++) {
+        const struct leaf *leaf = &rows->leaves.at[i];
+        rows->ahead[leaf->node] |= !leaf->is_result && rows->tiles[leaf->node].name;
+    }
+    for (size_t i = 0; i < rows->nodes.len; i++) {
+        int node = rows->nodes.at[i];
+        if (!is_ahead(rows, node))
+            continue;
+        if (!rows_compute(rows, node))
+            return false;
+        rows->ahead[node] = true;
+        if (rows->plans[node].form != FORM_UNUSED && !rows->tiles[node].narrow)
+            (void)rows_result(rows, node);
+    }
+    rows->busy = busy;
+    return true;
+}
+
 /* Constants over rows are loaded before the loops: as many partitions as a tile ever has. */
-void rows_load_ahead(struct rows *rows) {
+bool rows_load_ahead(struct rows *rows) {
     int64_t n = 1;
     for (int s = 0; s < rows->side_count; s++)
         if (rows->sides[s].role == SIDE_PARTITION)
@@ -304,9 +346,13 @@ void rows_load_ahead(struct rows *rows) {
     rows->width = arena_printf(rows->writer->arena, "%lld", (long long)rows_column_elements(rows));
     rows->loaded_ahead = false;
     if (n > PARTITIONS && n % PARTITIONS)
-        return; /* the last tile has fewer rows */
+        return true; /* the last tile has fewer rows */
     load_leaves(rows, true);
     rows->loaded_ahead = true;
+    bool products = false;
+    for (size_t i = 0; i < rows->leaves.len; i++)
+        products |= rows->leaves.at[i].product || rows->leaves.at[i].is_sum;
+    return products || compute_ahead(rows);
 }
 
 void rows_tell(struct rows *rows) {
@@ -359,6 +405,8 @@ static void close_chunks(struct rows *rows) {
 bool rows_compute_nodes(struct rows *rows, size_t from, size_t to, int *result) {
     for (size_t i = from; i < to; i++) {
         int node = rows->nodes.at[i];
+        if (rows->ahead && rows->ahead[node])
+            continue;
         if (!rows_compute(rows, node))
             return false;
         if (rows_has_root(rows, node))
@@ -383,7 +431,7 @@ bool rows_emit_tile(struct rows *rows) {
     if (!sums && rows->nodes.len)
         return rows_compute_nodes(rows, 0, rows->nodes.len, &results);
     for (size_t i = 0; i < rows->nodes.len; i++)
-        if (!rows_compute(rows, rows->nodes.at[i]))
+        if (!rows->ahead[rows->nodes.at[i]] && !rows_compute(rows, rows->nodes.at[i]))
             return false;
     struct tile *result = rows_result(rows, root);
     if (sums) {

@@ -6,9 +6,10 @@
 
 #include "write/rows.h"
 
-#define TILES 6          /* of an array at least */
-#define LEAST 512        /* columns of a tile, for the sake of transfers, where there are few */
-#define LEAST_FOLDED 128 /* the same where there would be few rows, too */
+#define TILES 6            /* of an array at least */
+#define LEAST 512          /* columns of a tile, for the sake of transfers, where there are few */
+#define LARGEST_AGAIN 1024 /* columns of a tile that has arrays several times */
+#define LEAST_FOLDED 128   /* the same where there would be few rows, too */
 
 bool rows_is_fusable(enum graph_kind kind) {
     return kind == GRAPH_UNARY || kind == GRAPH_BINARY || kind == GRAPH_CAST ||
@@ -148,9 +149,13 @@ int rows_conflict(struct writer *writer, const int *roots, int count) {
         int node = rows.nodes.at[i];
         const struct graph_node *row = &writer->graph->nodes[node];
         bool reduces = row->op->kind == GRAPH_REDUCE;
+        bool apart =
+            reduces && !is_among(roots, count, node) && writer->values[roots[0]].is_upright;
         const struct graph_node *whole = reduces ? &writer->graph->nodes[row->in[0]] : row;
         bool fits = rows_join(&rows, whole);
-        if (!join_axes(&rows, node) || !fits)
+        if (apart)
+            cut = node;
+        else if (!join_axes(&rows, node) || !fits)
             cut = is_among(roots, count, node) ? row->in[0] : node;
     }
     /* A row that is too long is reduced piece by piece, in a stage of its own. */
@@ -220,30 +225,63 @@ bool rows_share(struct writer *writer, int first, int second) {
     return shares;
 }
 
+/* Stages of upright sums have nothing else that goes along rows. */
+static bool are_upright(const struct rows *rows) {
+    for (int i = 0; i < rows->root_count; i++)
+        if (!rows->writer->values[rows->roots[i]].is_upright ||
+            rows_axes(rows->writer, rows->roots[i]) != rows_axes(rows->writer, rows->roots[0]))
+            return false;
+    return !rows->is_copy && rows->root_count > 0;
+}
+
 /* The shape of a stage's domain, and how many tiles it would hold at once. */
 bool rows_measure(struct rows *rows) {
     bool ok = true;
+    rows->is_upright = are_upright(rows);
     for (size_t i = 0; ok && i < rows->nodes.len; i++) {
         const struct graph_node *row = &rows->writer->graph->nodes[rows->nodes.at[i]];
         ok = join_axes(rows, rows->nodes.at[i]) && rows_join(rows, row) &&
+             (row->op->kind != GRAPH_REDUCE || !rows->is_upright ||
+              rows_has_root(rows, rows->nodes.at[i])) &&
              (row->op->kind != GRAPH_REDUCE ||
               rows_join(rows, &rows->writer->graph->nodes[row->in[0]]));
         for (int k = 0; k < row->in_count; k++) /* it is complete after the others only */
             ok = ok && !rows_is_across(rows, row->in[k]);
+    }
+    if (rows->is_upright) {
+        rows->summed = rows->columns;
+        rows->columns = 0;
     }
     return ok;
 }
 
 /* What goes element by element may be computed where rows lie whole. */
 static bool fits_domain(const struct rows *one, const struct rows *all) {
-    return one->ndim == all->ndim && (one->columns == all->columns || !one->columns) &&
+    return one->is_upright == all->is_upright && one->ndim == all->ndim &&
+           (one->columns == all->columns || !one->columns) &&
            memcmp(one->shape, all->shape, (size_t)one->ndim * sizeof *one->shape) == 0;
+}
+
+/* Upright sums are complete after all rows only. */
+static bool reads_own_roots(const struct rows *rows) {
+    for (size_t i = 0; i < rows->nodes.len; i++) {
+        const struct graph_node *row = &rows->writer->graph->nodes[rows->nodes.at[i]];
+        for (int k = 0; k < row->in_count; k++)
+            if (rows_has_root(rows, row->in[k]))
+                return true;
+    }
+    return false;
 }
 
 bool rows_can_share(struct writer *writer, const int *roots, int count) {
     struct rows all = {.writer = writer, .roots = roots, .root_count = count};
     rows_collect(&all);
-    bool ok = rows_measure(&all) && (rows_fit(&all) || rows_has_scans_only(&all)) &&
+    bool upright = false;
+    for (int i = 0; i < count; i++)
+        upright |= writer->values[roots[i]].is_upright;
+    bool ok = rows_measure(&all) && upright == all.is_upright &&
+              !(upright && reads_own_roots(&all)) &&
+              (upright || rows_fit(&all) || rows_has_scans_only(&all)) &&
               all.leaves.len + (size_t)count <= 12;
     for (int i = 0; ok && i < count; i++) {
         struct rows one = {.writer = writer, .roots = &roots[i], .root_count = 1};
@@ -311,8 +349,10 @@ static bool divide(struct rows *rows) {
         }
         unsigned bit = 1u << (rows->ndim - 1 - d);
         for (int f = 0; f < count; f++)
-            rows->sides[rows->side_count++] = (struct side){
-                .n = sizes[f], .is_column = rows->columns & bit, .is_across = rows->across & bit};
+            rows->sides[rows->side_count++] = (struct side){.n = sizes[f],
+                                                            .is_column = rows->columns & bit,
+                                                            .is_across = rows->across & bit,
+                                                            .is_summed = rows->summed & bit};
     }
     return true;
 }
@@ -331,7 +371,8 @@ static void remove_side(struct rows *rows, int at) {
 static void merge_sides(struct rows *rows) {
     for (int s = 0; s + 1 < rows->side_count;) {
         bool fits = rows->sides[s].is_column == rows->sides[s + 1].is_column &&
-                    rows->sides[s].is_across == rows->sides[s + 1].is_across;
+                    rows->sides[s].is_across == rows->sides[s + 1].is_across &&
+                    rows->sides[s].is_summed == rows->sides[s + 1].is_summed;
         for (size_t i = 0; fits && i < rows->leaves.len; i++) {
             const int64_t *strides = rows->leaves.at[i].strides;
             fits = strides[s] == strides[s + 1] * rows->sides[s + 1].n;
@@ -396,30 +437,74 @@ static int longest_row_side(const struct rows *rows) {
     int best = -1;
     for (int s = 0; s < rows->side_count; s++)
         if (!rows->sides[s].is_column && !rows->sides[s].is_across && fits_products(rows, s) &&
+            rows->sides[s].is_summed == rows->is_upright &&
             (best < 0 || rows->sides[s].n > rows->sides[best].n))
             best = s;
     return best;
 }
 
-/* Every array runs along both sides, or along neither. */
-static bool are_alike(const struct rows *rows, int a, int b) {
-    for (size_t i = 0; i < rows->leaves.len; i++)
-        if (rows->leaves.at[i].product ||
-            !rows->leaves.at[i].strides[a] != !rows->leaves.at[i].strides[b])
-            return false;
-    return true;
+/* Whether elements of side `a` may lie beside those of column `b` in a tile: every array runs along
+ * both, or along neither. One that runs along the column only is the same for all rows; a tile then
+ * has it several times, which is worth it where it stays for all tiles. */
+enum beside { BESIDE_NOT, BESIDE_ALIKE, BESIDE_AGAIN };
+static enum beside may_lie_beside(const struct rows *rows, int a, int b) {
+    enum beside beside = BESIDE_ALIKE;
+    for (size_t i = 0; i < rows->leaves.len; i++) {
+        const struct leaf *leaf = &rows->leaves.at[i];
+        if (leaf->is_result && rows->is_upright)
+            continue;
+        if (leaf->product || (leaf->strides[a] && !leaf->strides[b]))
+            return BESIDE_NOT;
+        if (!leaf->strides[a] && leaf->strides[b])
+            beside = BESIDE_AGAIN;
+    }
+    return beside;
+}
+
+static int64_t columns_so_far(const struct rows *rows) {
+    int64_t n = 1;
+    for (int s = 0; s < rows->side_count; s++)
+        n *= rows->sides[s].is_column ? rows->sides[s].n : 1;
+    return n;
+}
+
+static bool choose_folded(struct rows *rows) {
+    static const int64_t values[] = {1, 0};
+    return rows->is_nested || rows->is_copy ||
+           write_choose(rows->writer, rows->roots[rows->root_count - 1], "folded",
+                        "short rows that do not lie side by side: share a tile (1), have one each "
+                        "(0)",
+                        values, 2);
+}
+
+/* Rows that are loops, where tiles have few columns: they become columns, too. */
+static void fold_loops(struct rows *rows, int last, int64_t width) {
+    for (int s = last; s-- > 0 && columns_so_far(rows) < LEAST;) {
+        if (rows->sides[s].is_column || rows->sides[s].is_across || s == longest_row_side(rows) ||
+            rows->sides[s].n == 1 || columns_so_far(rows) * rows->sides[s].n > width)
+            continue;
+        if (!may_lie_beside(rows, s, last) || !choose_folded(rows))
+            return;
+        rows->sides[s].is_column = true;
+    }
 }
 
 /* Short rows: several of them lie beside each other in a partition. */
 static void pack_rows(struct rows *rows, int last, int64_t width) {
-    int64_t n = rows->sides[last].n;
+    int64_t n = columns_so_far(rows);
     int most = longest_row_side(rows);
-    if (most < 0 || n * 2 > width || rows->side_count == ROWS_MAX_SIDES ||
-        !are_alike(rows, most, last))
+    enum beside beside = most < 0 ? BESIDE_NOT : may_lie_beside(rows, most, last);
+    if (!beside || rows->side_count == ROWS_MAX_SIDES)
+        return;
+    if (beside == BESIDE_AGAIN)
+        width = MIN_OF(width, LARGEST_AGAIN);
+    if (n * 2 > width)
         return;
     int64_t rest = rows->sides[most].n / PARTITIONS;
     int64_t packed = rows_divisor(rows->sides[most].n, MIN_OF(width / n, MAX_OF(rest, 1)));
-    if (packed < 2)
+    int64_t left = packed ? rows->sides[most].n / packed : 0;
+    if (packed < 2 || (beside == BESIDE_AGAIN && left > PARTITIONS && left % PARTITIONS) ||
+        (beside == BESIDE_AGAIN && !choose_folded(rows)))
         return;
     insert_side(rows, most, rows->sides[most].n / packed);
     rows->sides[most + 1].is_column = true;
@@ -452,7 +537,7 @@ static void choose_columns(struct rows *rows, int64_t width) {
     if (rows->columns || rows->side_count == 0)
         return;
     int last = rows->side_count - 1;
-    int64_t folded = last ? rows_of_last(rows) : 1;
+    int64_t folded = last && !rows->is_upright ? rows_of_last(rows) : 1;
     if (folded > 1) {
         insert_side(rows, last, folded);
         last++;
@@ -469,6 +554,8 @@ static void choose_columns(struct rows *rows, int64_t width) {
         }
     }
     rows->sides[last].is_column = true;
+    if (!has_products(rows) && !rows->is_upright)
+        fold_loops(rows, last, width);
     pack_rows(rows, last, width);
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "write/older/older.h"
+#include "write/taps/taps.h"
 
 /* ---- buffers --------------------------------------------------------------------------------- */
 
@@ -357,6 +358,42 @@ static bool take_product(struct writer *writer, int index) {
     return value->has_view;
 }
 
+/* A tap that is all of what an array was padded around lies in the padded one, too, as others do.
+ */
+static void see_in_padded(const struct writer *writer, const struct graph_node *taps, int operand,
+                          struct view *view) {
+    const struct graph_node *nodes = writer->graph->nodes;
+    for (int i = operand % 2; i < taps->in_count; i += 2) {
+        const struct graph_node *part = &nodes[taps->in[i]];
+        const struct graph_node *padded = part->in_count ? &nodes[part->in[0]] : NULL;
+        if (part->op->kind != GRAPH_SLICE || padded->op->kind != GRAPH_UPDATE ||
+            padded->in[1] != taps->in[operand])
+            continue;
+        struct view within;
+        if (view_part(&writer->values[part->in[0]].view, padded->part, &within))
+            *view = within;
+        return;
+    }
+}
+
+/* A convolution; its sum is written product by product where it cannot be one stage. */
+static bool take_taps(struct writer *writer, int index) {
+    const struct graph_node *node = &writer->graph->nodes[index];
+    struct value *value = &writer->values[index];
+    struct view *operands = ARENA_ARRAY(writer->arena, struct view, (size_t)node->in_count);
+    for (int i = 0; i < node->in_count; i++)
+        if (!write_view(writer, node->in[i], &operands[i]))
+            return false;
+        else
+            see_in_padded(writer, node, i, &operands[i]);
+    value->view = new_place(writer, index);
+    value->has_view = taps_emit(writer, index, operands, &value->view);
+    writer->written->stages += value->has_view;
+    writer->no_taps[node->argument] = !value->has_view;
+    writer->again |= !value->has_view;
+    return value->has_view;
+}
+
 /* Rows that are made where they are used have a view, but lie nowhere. */
 static bool take_made_rows(struct writer *writer, int index) {
     const struct graph_node *node = &writer->graph->nodes[index];
@@ -415,6 +452,7 @@ static bool take_node(struct writer *writer, int index) {
     case GRAPH_CONCATENATE: return take_concatenation(writer, index);
     case GRAPH_UPDATE: return take_update(writer, index);
     case GRAPH_CONTRACT: return take_product(writer, index);
+    case GRAPH_TAPS: return take_taps(writer, index);
     case GRAPH_OTHER: write_gap(writer, node, why_not(node)); return false;
     default: break;
     }
@@ -483,9 +521,9 @@ static bool may_be_beside(struct writer *writer, const int *mates, int count) {
     int stage = stage_around(writer, mates[0]);
     bool may = stage >= 0;
     for (int i = 0; may && i < count; i++)
-        may = !writer->apart[mates[i]] && !is_output(writer->graph, mates[i]) &&
-              stage_around(writer, mates[i]) == stage && mates[i] != stage &&
-              !rows_overlap(writer, mates[i], stage);
+        may = !writer->apart[mates[i]] && !writer->values[mates[i]].is_upright &&
+              !is_output(writer->graph, mates[i]) && stage_around(writer, mates[i]) == stage &&
+              mates[i] != stage && !rows_overlap(writer, mates[i], stage);
     return may;
 }
 
@@ -678,7 +716,7 @@ static char *take_text(struct writer *writer) {
  * written once more. */
 static bool write_once(struct writer *writer, const struct graph *graph, struct err *err) {
     writer->written = mem_alloc(1, sizeof *writer->written);
-    writer->graph = write_late(writer, write_short(writer, graph));
+    writer->graph = write_late(writer, write_short(writer, taps_find(writer, graph)));
     size_t count = (size_t)writer->graph->count + 1;
     writer->values = ARENA_ARRAY(writer->arena, struct value, count);
     if (!writer->apart) /* nodes have the same numbers whenever it is written */

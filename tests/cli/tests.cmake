@@ -38,6 +38,9 @@ set_tests_properties(cli/new_chains PROPERTIES LABELS session TIMEOUT 600)
 add_test(NAME cli/new_more COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/new_more.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/new_more PROPERTIES LABELS session COST 60 TIMEOUT 600)
+add_test(NAME cli/new_images COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/new_images.py
+         $<TARGET_FILE:hone>)
+set_tests_properties(cli/new_images PROPERTIES LABELS session COST 60 TIMEOUT 600)
 add_test(NAME cli/new_older COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/new_older.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/new_older PROPERTIES LABELS session TIMEOUT 600)

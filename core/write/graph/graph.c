@@ -22,6 +22,7 @@ static const struct graph_op ops[] = {
     {"update", GRAPH_UPDATE, NULL, NULL},
     {"concatenate", GRAPH_CONCATENATE, NULL, NULL},
     {"contract", GRAPH_CONTRACT, NULL, NULL},
+    {"taps", GRAPH_TAPS, NULL, NULL},
     {"argmax", GRAPH_ARGUMENT, "maximum", NULL},
     {"argmin", GRAPH_ARGUMENT, "minimum", NULL},
     {"gather", GRAPH_GATHER, NULL, NULL},
@@ -230,7 +231,7 @@ static bool is_sound(const struct graph_node *nodes, const struct graph_node *no
     for (int i = 0; kind == GRAPH_CONCATENATE && i < node->in_count; i++)
         if (nodes[node->in[i]].ndim != node->ndim)
             return false;
-    return kind != GRAPH_CONTRACT || node->terms;
+    return kind != GRAPH_TAPS && (kind != GRAPH_CONTRACT || node->terms);
 }
 
 /* A number, a truth value, or one that JSON does not have, as text. */
@@ -421,6 +422,7 @@ struct graph *graph_read(struct str json, struct arena *arena, struct err *err) 
     if (!err) {
         graph_unfold(graph, arena);
         graph_lower(graph, arena);
+        graph_divide_sums(graph, arena);
     }
     graph_shorten(graph);
     return err ? NULL : graph;

@@ -21,6 +21,7 @@ enum graph_kind {
     GRAPH_SCAN,
     GRAPH_RECURRENCE, /* h = first * h + second along an axis; the third is before its beginning */
     GRAPH_CONTRACT,
+    GRAPH_TAPS, /* a sum of such products, which differ by where their operands lie only */
     GRAPH_RESHAPE,
     GRAPH_TRANSPOSE,
     GRAPH_BROADCAST,
@@ -58,7 +59,7 @@ struct graph_node {
     int64_t shape[GRAPH_MAX_DIMS];
     const char *dtype; /* of NKI: float64 is float32 here, bool uint8 */
     int *in;
-    int in_count, argument;
+    int in_count, argument; /* of taps: the sum's number before */
     int axes[GRAPH_MAX_DIMS],
         axis_count; /* of reductions, scans, concatenate; order of transpose */
     struct graph_range part[GRAPH_MAX_DIMS];
@@ -92,6 +93,8 @@ void graph_lower(struct graph *graph, struct arena *arena);
 /* windows.c: a product of windows that is summed over more than their places is the sum of products
  * of parts. */
 void graph_unfold(struct graph *graph, struct arena *arena);
+/* sums.c: sums that are the same become one, and those around and within what stays two. */
+void graph_divide_sums(struct graph *graph, struct arena *arena);
 /* chain.c: of products of several arrays the small ones are multiplied first. */
 void graph_shorten(struct graph *graph);
 

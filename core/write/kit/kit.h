@@ -32,6 +32,7 @@ struct value {
     bool has_view;   /* its elements lie in a buffer */
     bool has_number; /* all its elements are one number */
     bool is_root;    /* computed by a stage of its own; other nodes of a stage stay in SBUF */
+    bool is_upright; /* a sum over rows, which lie on the partitions; columns stay apart */
     int users;
     int only_user; /* where there is one */
     int leader;    /* of a root: the last result of its stage */
@@ -52,7 +53,8 @@ struct writer {
     struct buf out;
     int indent;
     struct written *written;
-    bool *apart;                /* nodes that could not be made where they are used */
+    bool *apart;   /* nodes that could not be made where they are used */
+    bool *no_taps; /* sums that could not be written as one stage, by the taps' `argument` */
     VEC(const char *) shadowed; /* names that a line of the kernel gives to something else */
     bool again;                 /* one of either was found: all is written once more */
 };

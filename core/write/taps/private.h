@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to this folder: a convolution while it is written. */
+#ifndef HONE_WRITE_TAPS_PRIVATE_H
+#define HONE_WRITE_TAPS_PRIVATE_H
+
+#include "write/product/product.h"
+#include "write/taps/taps.h"
+
+#define TAPS_MOST 64
+#define TAPS_SIDES 24
+
+/* What a part of the domain belongs to: all three arrays, the image and the result, the weights and
+ * the result, or both operands. */
+enum tap_class { TAP_BATCH, TAP_PIXEL, TAP_CHANNEL, TAP_SUMMED };
+struct tap_side {
+    enum tap_class class;
+    int64_t n, image, weights, out; /* strides */
+};
+/* Taps lie in a grid: where one begins in the image, in rows and columns of it, and in the
+ * weights. */
+struct tap_grid {
+    int64_t rows, columns;         /* of taps */
+    int64_t row_step, column_step; /* of the image between them */
+    int64_t weights_row, weights_column;
+};
+struct taps {
+    struct writer *writer;
+    const struct graph_node *node;
+    int index;
+    int image_side; /* which operand the image is */
+    struct view image, weights, out;
+    int64_t image_at[TAPS_MOST], weights_at[TAPS_MOST]; /* of each tap, ascending in the image */
+    int count;
+    struct tap_side sides[TAPS_SIDES]; /* the ones that are loops */
+    int side_count;
+    struct tap_side row, column, channel, summed;
+    int64_t unit, pitch;  /* elements between pixels, pixels between rows of the image */
+    int64_t first_column; /* of the first tap */
+    struct tap_grid grid;
+    bool pixels_first; /* channels of a pixel lie side by side in the image */
+    bool over;         /* .. in the result: pixels are its rows on the partitions */
+    bool turns;        /* weights are turned over on chip */
+    /* Decided: */
+    int64_t stack_rows, stack_columns;  /* taps that lie above each other on the partitions */
+    int64_t groups_down, groups_across; /* products that all taps take then */
+    int64_t block;                      /* rows of the result whose image is in SBUF */
+    int64_t left, wide;                 /* columns of a tile of the image: before the first tap's */
+    int64_t channels;                   /* whose weights are in SBUF */
+    const char *dtype;
+    const char *first_row;            /* of the block, "0" */
+    struct term loops[TAPS_SIDES][3]; /* by image, weights, out */
+    int loop_count;
+};
+enum tap_array { TAP_IMAGE, TAP_WEIGHTS, TAP_OUT };
+
+/* sides.c: finds all that; false where it is no convolution that is written so. */
+bool taps_read(struct taps *t, const struct view *operands, const struct view *to);
+
+/* load.c: lines that bring the weights of a span of channels, and the image of a span of rows of
+ * the result. */
+void taps_load_weights(struct taps *t, const struct span *channels);
+void taps_load_image(struct taps *t, const struct span *rows);
+struct access taps_access(const struct taps *t, enum tap_array array);
+/* Tiles of 128 of what is summed over. */
+int64_t taps_depths(const struct taps *t);
+const char *taps_number(const struct taps *t, int64_t value);
+/* "a:a + 4", or "a:a + 7:2"; `at` may be "0", `count` is a number or a variable. */
+const char *taps_slice(const struct taps *t, const char *at, const char *count, int64_t step);
+/* "3 + y * 2": a number and what a variable adds ("0": nothing). */
+const char *taps_sum(const struct taps *t, const char *a, const char *variable, int64_t times);
+
+#endif

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hone new: images and their channels. Convolutions are one stage whose image is loaded once; sums
+over pixels leave channels side by side; what is the same for all pixels is there once. Each kernel
+is correct by itself, and in the older dialect with choices drawn by chance."""
+import unittest
+
+from writing import Writing, inputs_of
+
+SAME = """
+def conv(x, w, step):
+    n, c, high, wide = x.shape
+    x = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    high, wide = (high - 1) // step + 1, (wide - 1) // step + 1
+    out = np.zeros((n, w.shape[0], high, wide), np.float32)
+    for i in range(3):
+        for j in range(3):
+            part = x[:, :, i:i + step * (high - 1) + 1:step, j:j + step * (wide - 1) + 1:step]
+            out += np.einsum('nchw,oc->nohw', part, w[:, :, i, j])
+    return out
+"""
+LAST = """
+def conv(x, w):
+    rows, columns, _, o = w.shape
+    high, wide = x.shape[1] - rows + 1, x.shape[2] - columns + 1
+    out = np.zeros((len(x), high, wide, o), np.float32)
+    for i in range(rows):
+        for j in range(columns):
+            out += x[:, i:i + high, j:j + wide] @ w[i, j]
+    return out
+"""
+CONVOLUTIONS = {
+    # Few channels: all taps lie above each other.
+    "rgb": inputs_of((2, 3, 12, 14), (5, 3, 3, 3), (5,)) + SAME + """
+def forward(x, w, b):
+    y = np.maximum(conv(x, w, 1) + b[None, :, None, None], 0)
+    return y.reshape(2, 5, 6, 2, 7, 2).max(axis=(3, 5))
+""",
+    # Rows of taps, of which the last is alone; strides; more channels than partitions.
+    "strided": inputs_of((2, 20, 9, 11), (140, 20, 3, 3)) + SAME + """
+def forward(x, w):
+    return conv(x, w, 2)
+""",
+    "deep": inputs_of((1, 150, 6, 7), (9, 150, 3, 3)) + SAME + """
+def forward(x, w):
+    return conv(x, w, 1)
+""",
+    # Channels last: pixels are turned over; taps in part of a row lie above each other.
+    "last": inputs_of((2, 9, 23, 40), (2, 5, 40, 7), (7,)) + LAST + """
+def forward(x, w, b):
+    return conv(x, w) + b
+""",
+    # Rows of more pixels than there are partitions; what is added before the taps.
+    "row": inputs_of((1, 1, 300, 16), (1, 3, 16, 8), (8,)) + """
+def forward(x, w, b):
+    out = np.zeros((1, 1, 298, 8), np.float32) + b
+    for j in range(3):
+        out += x[:, :, j:j + 298] @ w[0, j]
+    return out
+""",
+    # Taps apart, backwards.
+    "dilated": inputs_of((2, 8, 40), (6, 8, 3)) + """
+def forward(x, w):
+    out = np.zeros((2, 6, 32), np.float32)
+    for j in range(3):
+        out += np.einsum('ncl,oc->nol', x[:, :, 4 * j:4 * j + 32], w[:, :, 2 - j])
+    return out
+""",
+}
+CHANNELS = {
+    "batch_norm": (inputs_of((4, 16, 16, 24), (24,), (24,)) + """
+def forward(x, gain, bias):
+    mean, var = x.mean(axis=(0, 1, 2)), x.var(axis=(0, 1, 2))
+    return (x - mean) / np.sqrt(var + 1e-5) * gain + bias
+""", r"stationary=ones"),
+    "group_norm": (inputs_of((2, 9, 11, 12), (12,)) + """
+def forward(x, gain):
+    y = x.reshape(2, 9, 11, 3, 4)
+    y = y - y.mean(axis=(1, 2, 4), keepdims=True)
+    return (y / np.sqrt((y * y).mean(axis=(1, 2, 4), keepdims=True) + 1e-5)).reshape(x.shape) * gain
+""", r"stationary=ones"),
+    "depthwise": (inputs_of((2, 12, 13, 20), (3, 3, 20)) + """
+def forward(x, w):
+    out = np.zeros((2, 10, 11, 20), np.float32)
+    for i in range(3):
+        for j in range(3):
+            out += x[:, i:i + 10, j:j + 11] * w[i, j]
+    return out
+""", r""),
+    "running": (inputs_of((1000, 24), (24,), (24,)) + """
+def forward(x, mean, var):
+    return (x - mean) / np.sqrt(var * var + 1)
+""", r"(?s)rsqrt.*for r in"),
+}
+
+
+class NewImages(Writing):
+    def both(self, name, text):
+        reference = self.reference_of(name, text)
+        older = ("--dialect", "legacy", "--device", "trn1")
+        schedule = self.draw(name, reference, *older)
+        self.written_by(name + "_older", reference, schedule, *older)
+        return self.written(name, reference)
+
+    def test_convolutions_are_one_stage(self):
+        for name, text in CONVOLUTIONS.items():
+            with self.subTest(name):
+                kernel = self.both(name, text)
+                if name != "dilated":  # whose weights run backwards
+                    self.assertRegex(kernel, r"# A convolution of \d+ taps")
+                    self.assertNotIn("# A matrix product", kernel)
+
+    def test_channels_lie_side_by_side(self):
+        for name, (text, pattern) in CHANNELS.items():
+            with self.subTest(name):
+                self.assertRegex(self.both(name, text), pattern)
+
+
+if __name__ == "__main__":
+    unittest.main()
