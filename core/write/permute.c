@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A copy in which elements change places within rows, as where two dimensions behind the first are
- * transposed. On the way through DMA each element would be a transfer of its own; so rows are
- * brought to SBUF as they lie, change places there, and go back as they are to lie. */
+ * transposed, or are there several times. On the way through DMA each element would be a transfer
+ * of its own; so rows are brought to SBUF as they lie, change places there, and go back as they are
+ * to lie. */
 #include "write/rows.h"
 
 #define MOST_COPIES 64  /* instructions that a tile takes */
 #define LEAST_ROWS 16   /* on the partitions, to be worth it */
 #define TILES_AT_ONCE 4 /* two of each, so that the next one is loaded meanwhile */
+#define ENOUGH 1024     /* columns of a tile that are worth its transfers */
 
-/* Sides by their stride, the largest first. */
+/* Sides that an array runs along by their stride, the largest first. */
 struct order {
     int at[ROWS_MAX_SIDES], count;
 };
@@ -24,7 +26,7 @@ static const struct leaf *result_of(const struct rows *rows) {
 static struct order order_of(const struct rows *rows, const struct leaf *leaf) {
     struct order order = {.count = 0};
     for (int s = 0; s < rows->side_count; s++) {
-        if (rows->sides[s].role != SIDE_COLUMN)
+        if (rows->sides[s].role != SIDE_COLUMN || !leaf->strides[s])
             continue;
         int k = order.count++;
         for (; k > 0 && leaf->strides[order.at[k - 1]] < leaf->strides[s]; k--)
@@ -51,20 +53,41 @@ static bool is_dense(const struct rows *rows, const struct leaf *leaf) {
     return true;
 }
 
-static int64_t longest(const struct rows *rows) {
-    int64_t most = 1;
-    for (int s = 0; s < rows->side_count; s++)
-        most = rows->sides[s].role == SIDE_COLUMN ? MAX_OF(most, rows->sides[s].n) : most;
-    return most;
+/* Sides that one instruction takes whole, of which both arrays have the first one outside of the
+ * second; -1: there is no second one. */
+struct whole {
+    int outer, inner;
+    int64_t elements;
+};
+static struct whole find_whole(const struct rows *rows) {
+    struct order from = order_of(rows, source_of(rows)), to = order_of(rows, result_of(rows));
+    int place[ROWS_MAX_SIDES];
+    struct whole best = {-1, -1, 0};
+    for (int i = 0; i < from.count; i++)
+        place[from.at[i]] = i;
+    for (int i = 0; i < to.count; i++) {
+        int a = to.at[i];
+        bool lies = source_of(rows)->strides[a];
+        if (lies && rows->sides[a].n > best.elements)
+            best = (struct whole){a, -1, rows->sides[a].n};
+        for (int k = i + 1; lies && k < to.count; k++) {
+            int b = to.at[k];
+            int64_t n = rows->sides[a].n * rows->sides[b].n;
+            if (source_of(rows)->strides[b] && place[a] < place[b] && n > best.elements)
+                best = (struct whole){a, b, n};
+        }
+    }
+    return best;
 }
 
 static bool fits(const struct rows *rows) {
     struct order from = order_of(rows, source_of(rows)), to = order_of(rows, result_of(rows));
-    bool moves = false;
-    for (int i = 0; i < from.count; i++)
+    struct whole whole = find_whole(rows);
+    bool moves = from.count != to.count;
+    for (int i = 0; !moves && i < from.count; i++)
         moves |= from.at[i] != to.at[i];
-    return moves && is_dense(rows, source_of(rows)) && is_dense(rows, result_of(rows)) &&
-           columns(rows) / longest(rows) <= MOST_COPIES &&
+    return moves && whole.elements && is_dense(rows, source_of(rows)) &&
+           is_dense(rows, result_of(rows)) && columns(rows) / whole.elements <= MOST_COPIES &&
            (double)columns(rows) * 4 * TILES_AT_ONCE <= rows->writer->spec->sbuf_bytes * 0.9;
 }
 
@@ -82,6 +105,22 @@ static bool try_rows(struct rows *rows, int partition) {
     return false;
 }
 
+/* Rows that are short share a partition. */
+static void pack(struct rows *rows, int partition) {
+    int64_t n = rows->sides[partition].n;
+    int64_t most = MIN_OF(n / PARTITIONS, ENOUGH / MAX_OF(columns(rows), 1));
+    int64_t packed = most > 1 ? rows_divisor(n, most) : 1;
+    if (packed < 2 || rows->side_count == ROWS_MAX_SIDES)
+        return;
+    rows_insert_side(rows, partition, n / packed);
+    rows->sides[partition].role = SIDE_PARTITION;
+    rows->sides[partition + 1].role = SIDE_COLUMN;
+    if (fits(rows))
+        return;
+    rows_merge_sides(rows);
+    (void)try_rows(rows, partition);
+}
+
 bool permute_choose(struct rows *rows) {
     static const int64_t values[] = {1, 0};
     const struct leaf *source = source_of(rows);
@@ -95,8 +134,10 @@ bool permute_choose(struct rows *rows) {
     if (best >= 0 && try_rows(rows, best) &&
         write_choose(rows->writer, rows->roots[0], "permuted",
                      "elements that change places within rows: do so on chip (1), on the way (0)",
-                     values, 2))
+                     values, 2)) {
+        pack(rows, best);
         return true;
+    }
     for (int s = 0; s < rows->side_count; s++)
         rows->sides[s].role = SIDE_LOOP;
     return false;
@@ -135,14 +176,14 @@ static const char *place_of(struct rows *rows, const struct leaf *leaf, const st
     return write_access(rows->writer, &access);
 }
 
-/* One row of the innermost loop: the side `along` whole, of the others one element each. */
+/* What an instruction takes: two sides whole, of the others one element each. */
 static const char *part_of(struct rows *rows, const char *name, const struct order *order,
-                           int along) {
+                           const struct whole *whole) {
     struct arena *arena = rows->writer->arena;
     const char *text = arena_printf(arena, "%s[0:%s", name, rows->count);
     for (int i = 0; i < order->count; i++)
-        text = order->at[i] == along
-                   ? arena_printf(arena, "%s, 0:%lld", text, (long long)rows->sides[along].n)
+        text = order->at[i] == whole->outer || order->at[i] == whole->inner
+                   ? arena_printf(arena, "%s, 0:%lld", text, (long long)rows->sides[order->at[i]].n)
                    : arena_printf(arena, "%s, j%d", text, order->at[i]);
     return arena_printf(arena, "%s]", text);
 }
@@ -150,20 +191,18 @@ static const char *part_of(struct rows *rows, const char *name, const struct ord
 void permute_emit(struct rows *rows) {
     struct writer *w = rows->writer;
     struct order from = order_of(rows, source_of(rows)), to = order_of(rows, result_of(rows));
-    int along = -1, node = rows->roots[0];
+    struct whole whole = find_whole(rows);
+    int node = rows->roots[0], indent = w->indent;
     const char *read = tile_named(rows, arena_printf(w->arena, "rows_%d", node), &from);
     write_line(w, "nisa.dma_copy(dst=%s, src=%s)", read, place_of(rows, source_of(rows), &from));
     const char *turned = tile_named(rows, arena_printf(w->arena, "turned_%d", node), &to);
     for (int i = 0; i < to.count; i++)
-        if (along < 0 || rows->sides[to.at[i]].n > rows->sides[along].n)
-            along = to.at[i];
-    for (int i = 0; i < to.count; i++)
-        if (to.at[i] != along) {
+        if (to.at[i] != whole.outer && to.at[i] != whole.inner) {
             write_line(w, "for j%d in range(%lld):", to.at[i], (long long)rows->sides[to.at[i]].n);
             w->indent++;
         }
-    write_line(w, "nisa.tensor_copy(dst=%s, src=%s)", part_of(rows, turned, &to, along),
-               part_of(rows, read, &from, along));
-    w->indent -= to.count - 1;
+    write_line(w, "nisa.tensor_copy(dst=%s, src=%s)", part_of(rows, turned, &to, &whole),
+               part_of(rows, read, &from, &whole));
+    w->indent = indent;
     write_line(w, "nisa.dma_copy(dst=%s, src=%s)", place_of(rows, result_of(rows), &to), turned);
 }

@@ -21,7 +21,12 @@ struct leaf {
     struct product *product; /* its tiles are made here; NULL: they lie in a buffer */
     bool is_sum;             /* of rows, and made here, too */
 };
-enum side_role { SIDE_LOOP, SIDE_PARTITION, SIDE_COLUMN };
+enum side_role {
+    SIDE_LOOP,
+    SIDE_PARTITION,
+    SIDE_COLUMN,
+    SIDE_STACK /* on the partitions, around those of SIDE_PARTITION */
+};
 /* A part of the domain along which every array has one stride. */
 struct side {
     int64_t n;
@@ -144,6 +149,10 @@ void rows_free(struct rows *rows);
 bool rows_join(struct rows *rows, const struct graph_node *node);
 unsigned rows_axes(const struct writer *writer, int node);
 bool rows_divide(struct rows *rows);
+/* Divides a side: the outer part has `n` elements. And neighbours that every array runs through in
+ * one go become one. */
+void rows_insert_side(struct rows *rows, int at, int64_t n);
+void rows_merge_sides(struct rows *rows);
 void rows_choose_sides(struct rows *rows, int64_t width);
 int64_t rows_divisor(int64_t n, int64_t most);
 /* Columns of the domain's tiles together. */
@@ -164,6 +173,9 @@ bool rows_enter_products(struct rows *rows, bool whole_rows);
 void rows_open_tiles(struct rows *rows);
 /* The loop over parts of rows, where they are taken piece by piece. */
 void rows_open_chunks(struct rows *rows);
+/* Where several rows of tiles lie above each other, a transfer brings one of them: opens a loop
+ * over those and says where the access lies. Returns the partitions of the tile, "0:128". */
+const char *rows_open_stack(struct rows *rows, const struct leaf *leaf, struct access *access);
 /* An array's part in HBM that a tile is for; `narrow`: one element of each row. */
 struct access rows_access(struct rows *rows, const struct leaf *leaf, bool narrow);
 const char *rows_place(struct rows *rows, const struct leaf *leaf, bool narrow);

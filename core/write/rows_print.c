@@ -55,7 +55,7 @@ struct access rows_access(struct rows *rows, const struct leaf *leaf, bool narro
         if (side->role == SIDE_PARTITION)
             access.row = leaf->strides[s];
         if (side->role != SIDE_COLUMN)
-            continue;
+            continue; /* rows_open_stack has those above each other */
         access.cols[access.col_count] =
             narrow           ? "1"
             : side->variable ? rows->width
@@ -126,6 +126,35 @@ void rows_open_loops(struct rows *rows) {
     rows->count = "1";
 }
 
+/* Elements of a side that lies around the one on the partitions; 1: there is none. */
+static int64_t stacked(const struct rows *rows) {
+    for (int s = 0; s < rows->side_count; s++)
+        if (rows->sides[s].role == SIDE_STACK)
+            return rows->sides[s].n;
+    return 1;
+}
+
+const char *rows_open_stack(struct rows *rows, const struct leaf *leaf, struct access *access) {
+    struct writer *w = rows->writer;
+    int64_t n = 0, own = 0, around = 0;
+    for (int s = 0; s < rows->side_count; s++) {
+        if (rows->sides[s].role == SIDE_PARTITION) {
+            n = rows->sides[s].n;
+            own = leaf->strides[s];
+        }
+        if (rows->sides[s].role == SIDE_STACK)
+            around = leaf->strides[s];
+    }
+    long long many = stacked(rows), each = n;
+    if (many == 1 || around == own * n)
+        return arena_printf(w->arena, "0:%s", rows->count);
+    write_line(w, "for q in range(%lld):", many);
+    w->indent++;
+    access_add(access, "q", around, many - 1);
+    access->rows = arena_printf(w->arena, "%lld", each);
+    return arena_printf(w->arena, "q * %lld:q * %lld + %lld", each, each, each);
+}
+
 /* The loop over tiles of rows. */
 void rows_open_tiles(struct rows *rows) {
     struct writer *w = rows->writer;
@@ -133,7 +162,8 @@ void rows_open_tiles(struct rows *rows) {
         struct side *side = &rows->sides[s];
         if (side->role != SIDE_PARTITION)
             continue;
-        rows->count = arena_printf(w->arena, "%lld", (long long)MIN_OF(side->n, PARTITIONS));
+        rows->count = arena_printf(w->arena, "%lld",
+                                   (long long)(MIN_OF(side->n, PARTITIONS) * stacked(rows)));
         if (side->n <= PARTITIONS)
             continue;
         side->variable = "r";
@@ -223,7 +253,13 @@ void rows_load_leaf(struct rows *rows, struct leaf *leaf) {
     if (rows_load_wide(rows, leaf, tile))
         return;
     *tile = rows_tile(rows, name, narrow ? "float32" : buffer->dtype, narrow);
-    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", tile->name, rows_place(rows, leaf, narrow));
+    struct access access = rows_access(rows, leaf, narrow);
+    int indent = w->indent;
+    const char *at = rows_open_stack(rows, leaf, &access), *to = tile->name;
+    if (w->indent > indent)
+        to = arena_printf(w->arena, "%s[%s, 0:%s]", to, at, narrow ? "1" : rows->width);
+    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", to, write_access(w, &access));
+    w->indent = indent;
     if (!narrow && rows_wants_psum(rows, leaf->node))
         bring_into_psum(rows, tile);
 }
@@ -342,7 +378,8 @@ bool rows_load_ahead(struct rows *rows) {
     for (int s = 0; s < rows->side_count; s++)
         if (rows->sides[s].role == SIDE_PARTITION)
             n = rows->sides[s].n;
-    rows->count = arena_printf(rows->writer->arena, "%lld", (long long)MIN_OF(n, PARTITIONS));
+    rows->count = arena_printf(rows->writer->arena, "%lld",
+                               (long long)(MIN_OF(n, PARTITIONS) * stacked(rows)));
     rows->width = arena_printf(rows->writer->arena, "%lld", (long long)rows_column_elements(rows));
     rows->loaded_ahead = false;
     if (n > PARTITIONS && n % PARTITIONS)
@@ -389,8 +426,16 @@ void rows_store(struct rows *rows, int result, struct tile *tile) {
         rows_copy_tile(rows, &out_of, tile);
         *tile = out_of;
     }
-    write_line(rows->writer, "nisa.dma_copy(dst=%s, src=%s)", rows_place(rows, out, narrow),
-               tile->name);
+    struct writer *w = rows->writer;
+    struct access access = rows_access(rows, out, narrow);
+    int indent = w->indent;
+    const char *at = rows_open_stack(rows, out, &access), *from = tile->name;
+    if (w->indent > indent && tile->of)
+        from = arena_printf(w->arena, "%s[%s%s", tile->of, at, strchr(from, ','));
+    else if (w->indent > indent)
+        from = arena_printf(w->arena, "%s[%s, 0:%s]", from, at, narrow ? "1" : rows->width);
+    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", write_access(w, &access), from);
+    w->indent = indent;
 }
 
 static void close_chunks(struct rows *rows) {

@@ -9,6 +9,7 @@
 #define TILES 6            /* of an array at least */
 #define LEAST 512          /* columns of a tile, for the sake of transfers, where there are few */
 #define LARGEST_AGAIN 1024 /* columns of a tile that has arrays several times */
+#define LEAST_STACKED 8    /* rows that lie above others */
 #define LEAST_FOLDED 128   /* the same where there would be few rows, too */
 
 bool rows_is_fusable(enum graph_kind kind) {
@@ -368,7 +369,7 @@ static void remove_side(struct rows *rows, int at) {
 }
 
 /* Neighbours of one kind that every array runs through in one go become one. */
-static void merge_sides(struct rows *rows) {
+void rows_merge_sides(struct rows *rows) {
     for (int s = 0; s + 1 < rows->side_count;) {
         bool fits = rows->sides[s].is_column == rows->sides[s + 1].is_column &&
                     rows->sides[s].is_across == rows->sides[s + 1].is_across &&
@@ -386,7 +387,7 @@ static void merge_sides(struct rows *rows) {
     }
 }
 
-static void insert_side(struct rows *rows, int at, int64_t n) {
+void rows_insert_side(struct rows *rows, int at, int64_t n) {
     memmove(&rows->sides[at + 1], &rows->sides[at],
             (size_t)(rows->side_count - at) * sizeof *rows->sides);
     for (size_t i = 0; i < rows->leaves.len; i++) {
@@ -419,7 +420,7 @@ int64_t rows_column_elements(const struct rows *rows) {
 bool rows_divide(struct rows *rows) {
     if (!divide(rows))
         return false;
-    merge_sides(rows);
+    rows_merge_sides(rows);
     return true;
 }
 
@@ -477,16 +478,28 @@ static bool choose_folded(struct rows *rows) {
                         values, 2);
 }
 
-/* Rows that are loops, where tiles have few columns: they become columns, too. */
-static void fold_loops(struct rows *rows, int last, int64_t width) {
+/* Rows that are loops, where tiles have few columns: they become columns, too, or a part of them.
+ * Returns the innermost side. */
+static int fold_loops(struct rows *rows, int last, int64_t width) {
     for (int s = last; s-- > 0 && columns_so_far(rows) < LEAST;) {
+        int64_t most = width / columns_so_far(rows);
         if (rows->sides[s].is_column || rows->sides[s].is_across || s == longest_row_side(rows) ||
-            rows->sides[s].n == 1 || columns_so_far(rows) * rows->sides[s].n > width)
+            rows->sides[s].n == 1 || most < 2 || rows->side_count == ROWS_MAX_SIDES)
             continue;
-        if (!may_lie_beside(rows, s, last) || !choose_folded(rows))
-            return;
+        int64_t part =
+            rows->sides[s].n <= most ? rows->sides[s].n : rows_divisor(rows->sides[s].n, most);
+        if (part < 2 || !may_lie_beside(rows, s, last))
+            continue;
+        if (!choose_folded(rows))
+            return last;
+        if (part < rows->sides[s].n) {
+            rows_insert_side(rows, s, rows->sides[s].n / part);
+            s++;
+            last++;
+        }
         rows->sides[s].is_column = true;
     }
+    return last;
 }
 
 /* Short rows: several of them lie beside each other in a partition. */
@@ -506,7 +519,7 @@ static void pack_rows(struct rows *rows, int last, int64_t width) {
     if (packed < 2 || (beside == BESIDE_AGAIN && left > PARTITIONS && left % PARTITIONS) ||
         (beside == BESIDE_AGAIN && !choose_folded(rows)))
         return;
-    insert_side(rows, most, rows->sides[most].n / packed);
+    rows_insert_side(rows, most, rows->sides[most].n / packed);
     rows->sides[most + 1].is_column = true;
     rows->sides[most].is_column = false;
 }
@@ -539,7 +552,7 @@ static void choose_columns(struct rows *rows, int64_t width) {
     int last = rows->side_count - 1;
     int64_t folded = last && !rows->is_upright ? rows_of_last(rows) : 1;
     if (folded > 1) {
-        insert_side(rows, last, folded);
+        rows_insert_side(rows, last, folded);
         last++;
     } else if (rows->side_count == 1 && rows->sides[0].n > PARTITIONS) {
         /* Several tiles, so that the next one is loaded while one is worked on. */
@@ -549,14 +562,47 @@ static void choose_columns(struct rows *rows, int64_t width) {
         if (n / wide < PARTITIONS)
             wide = n / rows_divisor(n, PARTITIONS);
         if (wide < n) {
-            insert_side(rows, 0, n / wide);
+            rows_insert_side(rows, 0, n / wide);
             last = 1;
         }
     }
     rows->sides[last].is_column = true;
     if (!has_products(rows) && !rows->is_upright)
-        fold_loops(rows, last, width);
+        last = fold_loops(rows, last, width);
     pack_rows(rows, last, width);
+}
+
+/* Rows that leave most partitions empty lie above each other: a part of a loop does. */
+static void stack_rows(struct rows *rows, int partition) {
+    static const int64_t values[] = {1, 0};
+    int64_t n = rows->sides[partition].n;
+    if (rows->is_nested || rows->is_copy || rows->is_upright || rows->across || rows->whole_rows ||
+        n < LEAST_STACKED || n * 2 > PARTITIONS || has_products(rows) ||
+        rows->side_count == ROWS_MAX_SIDES)
+        return;
+    for (size_t i = 0; i < rows->nodes.len; i++)
+        if (rows_is_scan(rows, rows->nodes.at[i]))
+            return;
+    for (int s = rows->side_count; s-- > 0;) {
+        int64_t many =
+            rows->sides[s].role == SIDE_LOOP ? rows_divisor(rows->sides[s].n, PARTITIONS / n) : 1;
+        if (many < 2)
+            continue;
+        if (!write_choose(rows->writer, rows->roots[rows->root_count - 1], "stacked",
+                          "rows that leave partitions empty: lie above each other (1), come one by "
+                          "one (0)",
+                          values, 2))
+            return;
+        enum side_role roles[ROWS_MAX_SIDES + 1];
+        for (int k = 0; k < rows->side_count; k++)
+            roles[k < s ? k : k + 1] = rows->sides[k].role;
+        roles[s] = SIDE_LOOP;
+        roles[s + 1] = SIDE_STACK;
+        rows_insert_side(rows, s, rows->sides[s].n / many);
+        for (int k = 0; k < rows->side_count; k++)
+            rows->sides[k].role = roles[k];
+        return;
+    }
 }
 
 /* Of the row sides the longest one lies on the partitions; the others are loops. */
@@ -565,6 +611,8 @@ void rows_choose_sides(struct rows *rows, int64_t width) {
     int best = longest_row_side(rows);
     for (int s = 0; s < rows->side_count; s++)
         rows->sides[s].role = rows->sides[s].is_column ? SIDE_COLUMN : SIDE_LOOP;
-    if (best >= 0)
-        rows->sides[best].role = SIDE_PARTITION;
+    if (best < 0)
+        return;
+    rows->sides[best].role = SIDE_PARTITION;
+    stack_rows(rows, best);
 }

@@ -15,7 +15,8 @@
  * there are any, in runs that do not overlap. */
 struct lying {
     const struct side *last, *outer[ROWS_MAX_SIDES];
-    int64_t step, gap; /* gap: between runs; 0: there is one run */
+    int64_t n, step, gap; /* n: of a run; gap: between runs; 0: there is one run */
+    bool joins;           /* a run goes along several sides */
     int outer_count;
 };
 static bool find_lying(const struct rows *rows, const struct leaf *leaf, struct lying *found) {
@@ -23,15 +24,19 @@ static bool find_lying(const struct rows *rows, const struct leaf *leaf, struct 
     for (int s = 0; s < rows->side_count; s++) {
         if (rows->sides[s].role != SIDE_COLUMN)
             continue;
-        if (found->last) {
+        bool joins = found->last && found->step == leaf->strides[s] * rows->sides[s].n;
+        if (found->last && !joins) {
             found->outer[found->outer_count++] = found->last;
             found->gap = found->step;
         }
+        found->n = rows->sides[s].n * (joins ? found->n : 1);
+        found->joins |= joins;
         found->last = &rows->sides[s];
         found->step = leaf->strides[s];
     }
     return found->last && found->step >= 1 && found->step <= MOST_STEP &&
-           (!found->gap || found->gap >= (found->last->n - 1) * found->step + 1);
+           !(found->joins && found->outer_count) &&
+           (!found->gap || found->gap >= (found->n - 1) * found->step + 1);
 }
 
 static bool lie_alike(const struct rows *rows, const struct leaf *a, const struct leaf *b) {
@@ -101,7 +106,7 @@ static const char *run_of(const struct rows *rows, const struct lying *lying, in
     if (!lying->outer_count)
         return reach(rows, lying->step, more);
     return arena_printf(rows->writer->arena, "%lld",
-                        (long long)((lying->last->n - 1) * lying->step + 1 + more));
+                        (long long)((lying->n - 1) * lying->step + 1 + more));
 }
 
 static const char *sizes_of(const struct rows *rows, const struct lying *lying, const char *run,
@@ -164,18 +169,25 @@ static void load(struct rows *rows, const struct shifted *all, const struct lyin
     const char *run = run_of(rows, lying, all->more);
     struct access access = rows_access(rows, all->first, false);
     access.offset = all->low;
+    access.col_count = lying->outer_count + 1;
     access.cols[access.col_count - 1] = run;
     access.strides[access.col_count - 1] = 1;
     access.cols_most = access.cols_most * lying->step + all->more;
     const struct padding *padding = w->buffers.at[access.buffer].padding;
     if (padding) {
-        load_padded(rows, padding, &access, name,
-                    (lying->last->n - 1) * lying->step + 1 + all->more);
+        load_padded(rows, padding, &access, name, (lying->n - 1) * lying->step + 1 + all->more);
         return;
     }
     write_line(w, "%s = nl.ndarray((%s), dtype=nl.%s, buffer=nl.sbuf)", name,
                sizes_of(rows, lying, run, ""), w->buffers.at[access.buffer].dtype);
-    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", name, write_access(w, &access));
+    int indent = w->indent;
+    const char *at = rows_open_stack(rows, all->first, &access), *to = name;
+    if (w->indent > indent)
+        to = arena_printf(
+            w->arena, "%s[%s%s]", name, at,
+            strchr(sizes_of(rows, lying, arena_printf(w->arena, "0:%s", run), "0:"), ','));
+    write_line(w, "nisa.dma_copy(dst=%s, src=%s)", to, write_access(w, &access));
+    w->indent = indent;
 }
 
 static struct tile part_of(struct rows *rows, const struct leaf *leaf, const struct lying *lying,
@@ -196,7 +208,7 @@ static struct tile part_of(struct rows *rows, const struct leaf *leaf, const str
 
 /* A row is longer than parts are apart, so that none of them is a part of the next row. */
 static bool is_worth_it(const struct lying *lying, const struct shifted *all) {
-    int64_t reaches = lying->last->n * lying->step;
+    int64_t reaches = lying->n * lying->step;
     return (all->more || lying->step > 1) &&
            (lying->gap ? reaches - lying->step + 1 + all->more <= lying->gap : all->more < reaches);
 }
@@ -205,9 +217,14 @@ static bool is_wide(struct rows *rows, const struct leaf *leaf, struct lying *ly
                     struct shifted *all) {
     if (!may_be_wide(rows, leaf) || !find_lying(rows, leaf, lying))
         return false;
-    *all = find_shifted(rows, leaf, lying->gap ? lying->gap : MAX_OF(MOST_SHIFT, lying->step));
+    int64_t most = MAX_OF(MOST_SHIFT, lying->step);
+    if (lying->joins) /* of which parts lie whole inner sides apart */
+        most = MAX_OF(most, lying->n * lying->step / 2);
+    if (lying->gap) /* rows of windows, which lie further apart, are tiles that become one */
+        most = MIN_OF(lying->gap, MAX_OF(most, lying->n * lying->step));
+    *all = find_shifted(rows, leaf, most);
     if (rows->writer->buffers.at[leaf->view.buffer].padding)
-        return !lying->outer_count && !rows->in_chunks && all->more < lying->last->n * lying->step;
+        return !lying->outer_count && !rows->in_chunks && all->more < lying->n * lying->step;
     return is_worth_it(lying, all) && choose(rows, lying->step > 1);
 }
 

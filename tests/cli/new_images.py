@@ -86,7 +86,19 @@ def forward(x, w):
             out += x[:, i:i + 10, j:j + 11] * w[i, j]
     return out
 """, r""),
-    "running": (inputs_of((1000, 24), (24,), (24,)) + """
+    # Windows that are summed over alone; few rows of an image lie above each other.
+    "windows": (inputs_of((3, 9, 20, 22), (9, 3, 3)) + """
+def forward(x, w):
+    windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), axis=(2, 3))
+    return np.einsum('nchwij,cij->nchw', windows, w)
+""", r"for q in range"),
+    # Elements that are there several times, and in another order, within rows.
+    "larger": (inputs_of((2, 70, 6, 8)) + """
+def forward(x):
+    y = x[:, :68].reshape(2, 17, 2, 2, 6, 8).transpose(0, 1, 4, 2, 5, 3)
+    return x.repeat(2, axis=2).repeat(2, axis=3), y.reshape(2, 17, 12, 16)
+""", r"turned_\d+\[0:\w+, .*j\d+"),
+    "running": (inputs_of((16384, 24), (24,), (24,)) + """
 def forward(x, mean, var):
     return (x - mean) / np.sqrt(var * var + 1)
 """, r"(?s)rsqrt.*for r in"),

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions that were said with windows: a product that is summed over places in a window and
- * over other dimensions is the sum of a product for each place, of parts of the array itself. */
+ * over other dimensions is the sum of a product for each place, of parts of the array itself. Where
+ * nothing else is summed over, as for each channel alone, and windows have several dimensions, it
+ * goes element by element. */
 #include "write/graph/graph.h"
 
 #define MOST_PLACES 64 /* of a window */
-#define NODES_EACH 5   /* part of the array, part of the other, reshape, contract, add */
+#define NODES_EACH 9   /* part of the array, part of the other, their shapes, product, add */
 
 struct unfolding {
     struct graph_node *nodes;
@@ -18,6 +20,7 @@ struct product {
     int side;                   /* which operand has the windows */
     int places[GRAPH_MAX_DIMS]; /* the dimension of `other` for each dimension of the window */
     int64_t count;
+    bool sums_more; /* than the places */
 };
 
 static bool is_out(const struct graph_node *contract, int label) {
@@ -35,6 +38,23 @@ static int place_of(const int *labels, int ndim, int label) {
     return found;
 }
 
+static bool is_place(const struct product *product, int d);
+
+/* Whether each dimension that is not summed over is one of the result. */
+static bool goes_by_elements(const struct product *product) {
+    const struct graph_node *contract = product->contract;
+    const int *labels = contract->terms[product->side], *own = contract->terms[1 - product->side];
+    int first = product->windows->ndim - product->windows->axis_count;
+    bool fits = contract->dtype && strstr(contract->dtype, "float");
+    for (int d = 0; fits && d < first; d++)
+        fits = place_of(contract->out, contract->ndim, labels[d]) < GRAPH_MAX_DIMS &&
+               place_of(labels, first, labels[d]) == d;
+    for (int d = 0; fits && d < product->other->ndim; d++)
+        if (!is_place(product, d))
+            fits = is_out(contract, own[d]) && place_of(own, product->other->ndim, own[d]) == d;
+    return fits;
+}
+
 /* Whether operand `side` is such windows. */
 static bool fits(const struct graph *graph, const struct graph_node *contract, int side,
                  struct product *product) {
@@ -48,7 +68,7 @@ static bool fits(const struct graph *graph, const struct graph_node *contract, i
     bool sums_more = false;
     if (first != source->ndim)
         return false;
-    *product = (struct product){contract, windows, other, side, {0}, 1};
+    *product = (struct product){contract, windows, other, side, {0}, 1, false};
     for (int d = 0; d < first; d++)
         sums_more |= !is_out(contract, labels[d]);
     for (int i = 0; i < windows->axis_count; i++) {
@@ -63,7 +83,8 @@ static bool fits(const struct graph *graph, const struct graph_node *contract, i
             place_of(labels, windows->ndim, label) != first + i || product->count > MOST_PLACES)
             return false;
     }
-    return sums_more;
+    product->sums_more = sums_more;
+    return sums_more || (windows->axis_count > 1 && goes_by_elements(product));
 }
 
 static bool find(const struct graph *graph, const struct graph_node *node,
@@ -144,6 +165,41 @@ static void add_product(struct unfolding *u, const struct product *product, int 
             node->terms[1 - product->side][kept++] = contract->terms[1 - product->side][d];
 }
 
+/* A node with dimensions of these labels, in those of the result: others have one element. */
+static int add_spread(struct unfolding *u, const struct product *product, int of,
+                      const int *labels) {
+    const struct graph_node *contract = product->contract;
+    int order[GRAPH_MAX_DIMS], count = 0, ndim = u->nodes[of].ndim;
+    for (int d = 0; d < contract->ndim; d++)
+        for (int k = 0; k < ndim; k++)
+            if (labels[k] == contract->out[d])
+                order[count++] = k;
+    struct graph_node *turned = add(u, "transpose", &u->nodes[of], of, -1);
+    turned->axis_count = ndim;
+    for (int d = 0; d < ndim; d++) {
+        turned->axes[d] = order[d];
+        turned->shape[d] = u->nodes[of].shape[order[d]];
+    }
+    struct graph_node *spread = add(u, "reshape", contract, u->count - 1, -1);
+    for (int d = 0, at = 0; d < contract->ndim; d++) {
+        bool own = at < ndim && labels[order[at]] == contract->out[d];
+        spread->shape[d] = own ? turned->shape[at++] : 1;
+    }
+    spread->dtype = turned->dtype;
+    return u->count - 1;
+}
+
+static void multiply(struct unfolding *u, const struct product *product, int array, int weights) {
+    const int *own = product->contract->terms[1 - product->side];
+    int labels[GRAPH_MAX_DIMS], kept = 0;
+    for (int d = 0; d < product->other->ndim; d++)
+        if (!is_place(product, d))
+            labels[kept++] = own[d];
+    int a = add_spread(u, product, array, product->contract->terms[product->side]);
+    int b = add_spread(u, product, weights, labels);
+    add(u, "multiply", product->contract, a, b);
+}
+
 static void unfold(struct unfolding *u, const struct product *product) {
     const struct graph_node *windows = product->windows;
     int total = -1;
@@ -155,7 +211,8 @@ static void unfold(struct unfolding *u, const struct product *product) {
             rest /= size;
         }
         int array = add_part(u, product, at);
-        add_product(u, product, array, add_weights(u, product, at));
+        int weights = add_weights(u, product, at);
+        (product->sums_more ? add_product : multiply)(u, product, array, weights);
         if (total >= 0)
             add(u, "add", product->contract, total, u->count - 1);
         total = u->count - 1;
