@@ -18,7 +18,8 @@ def main():
     found = agent.tool("evaluate", kernel=kernel.replace("TILE_N = 64", "TILE_N = 512"))
     with open(sys.argv[1], "a", encoding="utf-8") as file:
         json.dump({"files": sorted(os.listdir(".")), "profile": json.load(open("profile.json")),
-                   "docs": open("docs.md", encoding="utf-8").read(), "found": found, "status": agent.tool("status")}, file)
+                   "docs": open("docs.md", encoding="utf-8").read(),
+                   "found": found, "status": agent.tool("status")}, file)
         file.write("\n")
     agent.close()
     if "You tune kernels" in prompt:
