@@ -85,7 +85,7 @@ def forward(x, w):
         for j in range(3):
             out += x[:, i:i + 10, j:j + 11] * w[i, j]
     return out
-""", r""),
+""", r"op=nl.multiply"),
     # Windows that are summed over alone; few rows of an image lie above each other.
     "windows": (inputs_of((3, 9, 20, 22), (9, 3, 3)) + """
 def forward(x, w):
