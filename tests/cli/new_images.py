@@ -121,6 +121,14 @@ class NewImages(Writing):
                     self.assertRegex(kernel, r"# A convolution of \d+ taps")
                     self.assertNotIn("# A matrix product", kernel)
 
+    def test_products_of_a_convolution_may_have_a_stage_each(self):
+        """Where that is faster; the search decides."""
+        reference = self.reference_of("row", CONVOLUTIONS["row"])
+        key, = (key for key, *_ in self.choices(reference) if key.endswith(".taps"))
+        kernel = self.written("row_apart", reference, "--choose", key + "=0")
+        self.assertNotIn("# A convolution", kernel)
+        self.assertGreaterEqual(kernel.count("buffer=nl.psum"), 3)
+
     def test_channels_lie_side_by_side(self):
         for name, (text, pattern) in CHANNELS.items():
             with self.subTest(name):

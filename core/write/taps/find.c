@@ -11,6 +11,7 @@ struct finding {
     struct graph_copy copy;
     const struct graph_node *nodes; /* of the graph before */
     int *taken;                     /* by node: the sum that it is a part of; 0: none */
+    bool *apart;                    /* by sum: the schedule wants a stage for each product */
 };
 struct sum {
     int products[MOST_TAPS], parts[2 * MOST_TAPS]; /* parts: all nodes that become one */
@@ -87,13 +88,24 @@ static bool find(const struct finding *f, int node, struct sum *sum) {
            sum->count > 1;
 }
 
+/* Short images with channels innermost may be faster product by product. */
+static bool choose_apart(struct finding *f, int sum) {
+    static const int64_t values[] = {1, 0};
+    return !write_choose(f->writer, sum, "taps",
+                         "the products of a convolution are one stage (1), a stage each (0)",
+                         values, 2);
+}
+
 /* Larger sums first, so that none is a part of one that was found. */
 static void find_all(struct finding *f, int count) {
     struct sum sum;
-    for (int i = count; i-- > 0;)
-        if (!f->taken[i] && find(f, i, &sum))
-            for (int k = 0; k < sum.part_count; k++)
-                f->taken[sum.parts[k]] = i;
+    for (int i = count; i-- > 0;) {
+        if (f->taken[i] || !find(f, i, &sum))
+            continue;
+        for (int k = 0; k < sum.part_count; k++)
+            f->taken[sum.parts[k]] = i;
+        f->apart[i] = f->writer->no_taps[i] || choose_apart(f, i);
+    }
 }
 
 /* The sum as one node, and another one for what is added beside. */
@@ -127,19 +139,22 @@ static void take(struct finding *f, int node, const struct sum *sum) {
 struct graph *taps_find(struct writer *writer, const struct graph *graph) {
     struct finding f = {.writer = writer, .nodes = graph->nodes};
     struct sum sum;
+    struct graph before = *graph; /* choices are about its nodes */
     graph_copy_begin(&f.copy, graph, (size_t)graph->count, writer->arena);
-    writer->graph = f.copy.to;
+    writer->graph = &before;
     f.taken = ARENA_ARRAY(writer->arena, int, (size_t)graph->count + 1);
+    f.apart = ARENA_ARRAY(writer->arena, bool, (size_t)graph->count + 1);
     if (!writer->no_taps)
         writer->no_taps = ARENA_ARRAY(writer->arena, bool, (size_t)graph->count + 1);
     find_all(&f, graph->count);
+    writer->graph = f.copy.to;
     for (int i = 0; i < graph->count; i++) {
         int top = f.taken[i];
-        if (top && top != i && !writer->no_taps[top]) {
+        if (top && top != i && !f.apart[top]) {
             (void)graph_copy_nothing(&f.copy);
             continue;
         }
-        if (top != i || !i || writer->no_taps[i] || !find(&f, i, &sum)) {
+        if (top != i || !i || f.apart[i] || !find(&f, i, &sum)) {
             graph_copy_node(&f.copy, i);
             if (top == i && i)
                 (void)graph_copy_nothing(&f.copy);
