@@ -412,9 +412,8 @@ static void draw_no_roofline(const struct views *views, struct tui_area area,
     struct buf text = {0};
     profile_roof_print(views->state, attempt, 0, &text);
     buf_printf(&text, "%s",
-               text.len ? ". There is no chart: the device reported no matrix product."
-                        : "no roofline: the device did not report operations, bytes "
-                          "and the peak");
+               text.len ? ". There is no chart: the profile has no matrix product."
+                        : "no roofline: the profile has no operations, bytes and peak");
     struct tui_rect rect = {1, 2, MAX_OF(area.rows - 1, 0), area.cols - 4};
     tui_put_wrapped(tui_ink(tui_area_part(area, rect), TUI_DIM), 0, buf_str(&text));
     buf_free(&text);
