@@ -432,6 +432,20 @@ static void a_tile_that_nothing_wrote_is_warned_about_once(void **state) {
     build_end(&b);
 }
 
+/* One cause, one finding: the result of a refused instruction is not missing behind it. */
+static void what_a_refused_instruction_writes_counts(void **state) {
+    (void)state;
+    struct build b = build_start("trn2");
+    const struct nki_ap *t = sbuf(&b, F32, 64, 64), *u = sbuf(&b, F32, 64, 64);
+    build_copy(&b, t, build_all(&b, build_input(&b, F32, 64, 64, NULL)));
+    RUN(&b, TENSOR_TENSOR, tile(u), tile(t), tile(t), func(NKI_FUNC_ADD))->engine =
+        NKI_ENGINE_TENSOR;
+    RUN(&b, ACTIVATION, tile(t), func(NKI_FUNC_EXP), tile(u));
+    assert_non_null(strstr(build_error(&b), "the tensor engine cannot run it"));
+    assert_int_equal(b.diags.warnings, 0);
+    build_end(&b);
+}
+
 static void engines_are_chosen(void **state) {
     (void)state;
     struct build b = build_start("trn2");
@@ -542,6 +556,7 @@ int main(void) {
         cmocka_unit_test(calls_are_told_as_notes),
         cmocka_unit_test(legacy_kernels_may_store_psum),
         cmocka_unit_test(a_tile_that_nothing_wrote_is_warned_about_once),
+        cmocka_unit_test(what_a_refused_instruction_writes_counts),
         cmocka_unit_test(engines_are_chosen),
         cmocka_unit_test(a_result_that_is_never_written_is_an_error),
         cmocka_unit_test(operands_know_their_roles),

@@ -472,6 +472,14 @@ static void check_is_written(struct check *c, const struct device_operand *opera
                   nki_op_name(c->op), storage_name(c, operand->ap));
 }
 
+/* The result of an instruction that is refused is not missing behind it. */
+static void note_written(struct check *c) {
+    struct device_operand operands[DEVICE_MAX_OPERANDS];
+    size_t n = device_operands(c->image, (size_t)(c->instr - c->program->instrs.at), operands);
+    for (size_t k = 0; k < n; k++)
+        c->written[operands[k].ap->storage] |= operands[k].is_dst;
+}
+
 static bool check_places(struct check *c) {
     struct device_operand operands[DEVICE_MAX_OPERANDS];
     size_t n = device_operands(c->image, (size_t)(c->instr - c->program->instrs.at), operands);
@@ -508,6 +516,8 @@ static void check_instruction(struct check *c, size_t i) {
         return;
     bool ok = resolve_engine(c);
     c->image->engine[i] = (uint8_t)(c->engine ? c->engine : NKI_ENGINE_VECTOR);
+    if (!ok)
+        note_written(c);
     if (!ok || !check_places(c) || !check_columns_engine(c) ||
         !check_generation(c, nki_op_generation(c->op)))
         return;
