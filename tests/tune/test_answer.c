@@ -266,6 +266,9 @@ static void what_cannot_be_applied_says_why(void **state) {
     assert_refused("```python\ndef other(x):\n    return x\n```", "defines kernel");
     assert_refused("```python\ndef kernel(x):\n    re", "in the middle");
     assert_refused(BLOCK("y = nowhere()\n", "z\n"), "not in the kernel");
+    assert_refused(BLOCK("y = load(x, i)\nstore(y, j)\n", "z\n"),
+                   "line 2 of it is \"store(y, j)\", where line 7 of the kernel is "
+                   "\"store(y, i)\"");
     assert_refused(BLOCK("        store(y, i)\n", "        store(y, i)\n        y = load(x, i)\n")
                        BLOCK("y = load(x, i)\n", "z\n"),
                    "2 times");

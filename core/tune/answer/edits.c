@@ -247,10 +247,43 @@ static bool is_typographic(const struct applying *applying, struct err *err) {
     return false;
 }
 
+/* How many of the wanted lines stand where most of them do, from the first on; *at is that place.
+ */
+static size_t find_nearest(const struct applying *applying, size_t *at) {
+    const struct lines *have = &applying->have, *want = &applying->want;
+    size_t most = 0;
+    for (size_t i = 0; i < have->at.len; i++) {
+        size_t k = 0;
+        while (k < want->at.len && i + k < have->at.len &&
+               line_matches(have->at.at[i + k], want->at.at[k], NO_INDENT))
+            k++;
+        if (k > most) {
+            most = k;
+            *at = i;
+        }
+    }
+    return most;
+}
+
+/* The line that differs, and what the kernel has in its place. */
+static bool is_near(const struct applying *applying, struct err *err) {
+    size_t at = 0, same = find_nearest(applying, &at);
+    if (!same || at + same >= applying->have.at.len || same >= applying->want.at.len)
+        return false;
+    struct str want = str_trim(applying->want.at.at[same]);
+    struct str have = str_trim(applying->have.at.at[at + same]);
+    return !err_set(err, ERR_KERNEL,
+                    "block %zu: its search text is not in the kernel: line %zu of it is \"%.*s\", "
+                    "where line %zu of the kernel is \"%.*s\"; copy the lines exactly from the "
+                    "kernel, without line numbers",
+                    applying->number, same + 1, (int)MIN_OF(want.len, SHOWN), want.at,
+                    at + same + 1, (int)MIN_OF(have.len, SHOWN), have.at);
+}
+
 static bool not_there(const struct applying *applying, size_t places, struct err *err) {
     struct str line = str_trim(first_text(&applying->want));
     int shown = (int)MIN_OF(line.len, SHOWN);
-    if (!places && is_typographic(applying, err))
+    if (!places && (is_typographic(applying, err) || is_near(applying, err)))
         return false;
     if (places > 1)
         return err_set(err, ERR_KERNEL,
