@@ -205,10 +205,12 @@ static bool was_session(const struct store *store) {
                                       : head->is == STORE_HEAD_GOOD && head->last.seq > 0;
 }
 
-/* Nothing is left of the database. SQLite would begin a new one and remove its log. */
+/* Nothing is left of the database. SQLite would begin a new one and remove its log; a file of one
+ * byte is an empty one to it (unixFileSize). */
 static bool is_emptied(const struct store *store) {
-    return store_bytes_of(store->path, "") <= 0 &&
-           (was_session(store) || store_bytes_of(store->path, "-wal") > 0);
+    int64_t bytes = store_bytes_of(store->path, "");
+    return bytes == 1 ||
+           (bytes <= 0 && (was_session(store) || store_bytes_of(store->path, "-wal") > 0));
 }
 
 /* Reads the two numbers at the head of the file. False for a file that hone must not touch. */
@@ -370,7 +372,10 @@ bool store_db_open(struct store *store, struct err *err) {
         file_await(store);
     store_head_read(store->folder, &store->known_head);
     if (is_emptied(store)) {
-        store_damage_note(store, 1, "it is %s", file_exists(store->path) ? "empty" : "gone");
+        const char *is = store_bytes_of(store->path, "") > 0 ? "cut off after a byte"
+                         : file_exists(store->path)          ? "empty"
+                                                             : "gone";
+        store_damage_note(store, 1, "it is %s", is);
         return store_damage_tell(store, err);
     }
     if (!is_plain(store, err))

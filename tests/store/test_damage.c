@@ -362,6 +362,26 @@ static void an_emptied_session_with_a_spoiled_head_is_no_new_one(void **unused) 
     scratch_end(folder);
 }
 
+/* SQLite takes one byte for nothing, and would begin a new database. */
+static void a_session_that_is_cut_to_a_byte_is_no_new_one(void **unused) {
+    (void)unused;
+    char *folder = scratch(), *path = path_join(folder, "session.db"),
+         *head = path_join(folder, "session.db-head");
+    struct err err = {0};
+    fill(folder, 3);
+    assert_int_equal(truncate(path, 1), 0);
+    assert_int_equal(truncate(head, 0), 0);
+    assert_null(store_open(folder, false, &err));
+    assert_int_equal(err.kind, ERR_DAMAGED);
+    assert_non_null(strstr(err.text, "it is cut off after a byte"));
+    struct image after = image_of(path);
+    assert_int_equal(after.size, 1);
+    free(after.bytes);
+    free(head);
+    free(path);
+    scratch_end(folder);
+}
+
 static void a_session_that_is_looked_at_stays_as_it_is(void **unused) {
     (void)unused;
     char *folder = scratch(), *path = path_join(folder, "session.db");
@@ -391,6 +411,7 @@ int main(void) {
         cmocka_unit_test(a_session_that_is_gone_is_no_new_one),
         cmocka_unit_test(a_damaged_head_is_told),
         cmocka_unit_test(an_emptied_session_with_a_spoiled_head_is_no_new_one),
+        cmocka_unit_test(a_session_that_is_cut_to_a_byte_is_no_new_one),
         cmocka_unit_test(a_session_that_is_looked_at_stays_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,8 @@
 #include "write/graph/graph.h"
 
 static bool is_product(const struct graph *graph, int node) {
-    return strcmp(graph->nodes[node].name, "multiply") == 0;
+    const struct graph_node *row = &graph->nodes[node];
+    return row->in_count == 2 && strcmp(row->name, "multiply") == 0;
 }
 
 static int users_of(const struct graph *graph, int node) {
