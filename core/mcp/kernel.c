@@ -85,5 +85,16 @@ char *mcp_kernel_of(const struct mcp_call *call, char name[64], struct err *err)
     if (!found)
         return NULL;
     snprintf(name, 64, "attempt %d", found->id);
-    return tune_source_copy(state, found);
+    return mcp_source_of(state, found, err);
+}
+
+char *mcp_source_of(const struct tune_state *state, const struct tune_attempt *attempt,
+                    struct err *err) {
+    char *source = tune_source_copy(state, attempt);
+    if (*source)
+        return source;
+    free(source);
+    err_set(err, ERR_DAMAGED, "the kernel of attempt %d cannot be read: %s", attempt->id,
+            state->trouble ? state->trouble : "it is empty");
+    return NULL;
 }

@@ -144,6 +144,10 @@ double mcp_number(const struct mcp_call *call, const char *name);
 /* kernel.c: a kernel as arguments name it: `kernel` (source), `file`, `attempt`; none of them: the
  * incumbent. NULL and *err; else a new string, and in *name what to call it. */
 char *mcp_kernel_of(const struct mcp_call *call, char name[64], struct err *err) CC_MUST_USE;
+/* The kernel of an attempt, a new string; NULL and *err where it cannot be read back from the log.
+ */
+char *mcp_source_of(const struct tune_state *state, const struct tune_attempt *attempt,
+                    struct err *err) CC_MUST_USE;
 /* An attempt by the argument `key`; the incumbent where it was not given. NULL and *err. */
 const struct tune_attempt *mcp_attempt_of(const struct mcp_call *call, const char *key,
                                           struct err *err);

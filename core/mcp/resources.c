@@ -96,7 +96,7 @@ static char *attempt_text(const struct mcp_call *call, struct str rest, const ch
     const struct tune_attempt *attempt = is ? tune_state_attempt(state, (int)id) : NULL;
     if (attempt && str_is(rest, "kernel.py")) {
         *type = "text/x-python";
-        return tune_source_copy(state, attempt);
+        return mcp_source_of(state, attempt, err);
     }
     *type = "application/json";
     return attempt && attempt->timeline && str_is(rest, "profile")

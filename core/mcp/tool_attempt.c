@@ -132,18 +132,20 @@ void mcp_tool_compare(struct mcp_call *call) {
     struct err err = {0};
     const struct tune_attempt *a = mcp_attempt_of(call, "a", &err);
     const struct tune_attempt *b = a ? mcp_attempt_of(call, "b", &err) : NULL;
-    if (!b) {
+    char *before = b ? mcp_source_of(state, a, &err) : NULL;
+    char *after = before ? mcp_source_of(state, b, &err) : NULL;
+    if (!after) {
         mcp_call_failed(call, "%s", err.text);
+        free(before);
         return;
     }
-    char *before = tune_source_copy(state, a), *after = tune_source_copy(state, b);
     struct buf diff = {0};
     cJSON *object = cJSON_CreateObject();
     cJSON_AddItemToObject(object, "a", mcp_attempt_brief(state, a));
     cJSON_AddItemToObject(object, "b", mcp_attempt_brief(state, b));
     mcp_put_number(object, "b_times_as_fast", a->latency_us / b->latency_us);
     metrics_put(object, a, b);
-    mcp_diff_print(&diff, before ? before : "", after ? after : "");
+    mcp_diff_print(&diff, before, after);
     mcp_put_text(object, "diff", diff.at);
     buf_free(&diff);
     free(before);

@@ -140,6 +140,7 @@ void mcp_put_profile(cJSON *object, const struct tune_state *state,
     struct tune_lines lines = tune_lines(state, attempt);
     lines_put(object, source, &lines, most);
     free(source);
+    mcp_put_text(object, "trouble", state->trouble); /* lines that cannot be read are not none */
     cJSON *bounds = cJSON_AddArrayToObject(object, "bounds");
     for (size_t i = 0; i < attempt->bounds.len; i++) {
         cJSON *row = cJSON_CreateObject();

@@ -74,6 +74,15 @@ struct store *store_rescue(struct store *store, const char *folder, struct err *
         store_close(saved);
         return NULL;
     }
+    if (store->damage.found) {
+        err_set(
+            err, ERR_DAMAGED,
+            "the session was saved to %.200s as it is, and it is damaged: %.150s. 'hone session "
+            "repair' saves what can be saved of it",
+            folder, store->damage.text);
+        store_close(saved);
+        return NULL;
+    }
     store_head_write(saved, &(struct store_head){.last = tail});
     free(saved->note);
     saved->note = NULL;

@@ -1,299 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""hone mcp from outside, with an agent by script: revisions, nonsense, tools, kernels that are
-handed in: good, wrong, cheating, abandoned; gates, and what survives a kill."""
+"""hone mcp from outside, with an agent by script: tools, kernels that are handed in: good, wrong,
+cheating, abandoned; gates, and what survives a kill."""
+import contextlib
 import json
 import os
 import pathlib
-import pty
-import select
 import shutil
 import signal
 import socket
+import sqlite3
 import stat
 import subprocess
-import sys
 import tempfile
-import threading
 import time
 import unittest
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "tune")]
-from agent import META, REQUEST, Agent  # noqa: E402
-from small_task import KERNEL, REFERENCE  # noqa: E402
-
-HONE = os.path.abspath(sys.argv.pop(1))
-FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="hone_mcp_"))
-ENV = dict(os.environ, XDG_CACHE_HOME=str(FOLDER / "cache"), XDG_STATE_HOME=str(FOLDER / "state"),
-           XDG_CONFIG_HOME=str(FOLDER / "config"))
-BEFORE = "2025-11-25"
-WIDE = KERNEL.replace("TILE_N = 64", "TILE_N = 512")
-NARROW = KERNEL.replace("TILE_N = 64", "TILE_N = 128")
-MIDDLE = KERNEL.replace("TILE_N = 64", "TILE_N = 256")
-WRONG = WIDE.replace("nl.add(a, b)", "nl.subtract(a, b)")
-CHEATS = [
-    WIDE.replace("import neuronxcc.nki as nki", "import os\nimport neuronxcc.nki as nki"),
-    WIDE.replace("    return y", "    open('reference.py').read()\n    return y"),
-    WIDE.replace("value=both)", "value=nl.zeros((128, TILE_N), dtype=x.dtype))"),
-    WIDE.replace("dtype=x.dtype", "dtype=nl.bfloat16"),
-    WIDE.replace("    return y", "    return x"),
-]
+from serving import (BEFORE, CHEATS, ENV, FOLDER, HERE, HONE, KERNEL, MIDDLE, NARROW, REFERENCE,
+                     WIDE, WRONG, Bench, Serving, hone, until)
 
 
-def hone(*args):
-    return subprocess.run([HONE, *map(str, args)], env=ENV, text=True, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=500)
-
-
-def until(holds, what):
-    """Waits for what another process does, for as long as the test as a whole may take."""
-    ends = time.monotonic() + 500
-    while not holds():
-        assert time.monotonic() < ends, f"not seen: {what}"
-        time.sleep(0.05)
-
-
-class Patient(Agent):
-    """Waits for its submissions to their end, where a client would ask again after a minute."""
-
-    def tool(self, name, token=None, **arguments):
-        if name in ("submit", "propose", "wait"):
-            arguments.setdefault("wait_s", 600)
-        return super().tool(name, token, **arguments)
-
-
-class Bench:
-    """A workbench in a terminal, and the keys of its person."""
-
-    def __init__(self, task):
-        self.pid, self.terminal = pty.fork()
-        if not self.pid:
-            os.execve(HONE, [HONE, str(task)], dict(ENV, TERM="xterm", LINES="40", COLUMNS="120",
-                                                    EDITOR="sed -i '1s/^/# by hand\\n/'"))
-        self.reader = threading.Thread(target=self.drain, daemon=True)
-        self.reader.start()
-
-    def drain(self):
-        try:
-            while os.read(self.terminal, 65536):
-                pass
-        except OSError:
-            pass
-
-    def press(self, keys):
-        os.write(self.terminal, keys)
-
-    def decide(self, agent, step, keys):
-        """Waits until the gate after that step asks, and presses keys."""
-        def asked():
-            loop = agent.tool("status")["loop"]
-            return loop["waits"] == "gate" and loop["step"] == step
-        until(asked, f"{step} is asked about")
-        self.press(keys)
-
-    def kill(self):
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        self.pid = 0
-
-    def end(self):
-        if self.pid:
-            self.kill()
-        os.close(self.terminal)
-
-
-class Mcp(unittest.TestCase):
-    def setUp(self):
-        self.task = FOLDER / self.id().split(".")[-1]
-        self.task.mkdir()
-        self.session = self.task / ".hone" / self.task.name
-        (self.task / "kernel.py").write_text(KERNEL)
-        (self.task / "reference.py").write_text(REFERENCE)
-
-    def agent(self, *options, **more):
-        agent = Patient([HONE, "mcp", str(self.task), *options], ENV, **more)
-        self.addCleanup(agent.process.kill)
-        return agent
-
-    @staticmethod
-    def held(agent):
-        """Who holds the session; nobody while it goes from one to another."""
-        answer = agent.ask("tools/call", name="status", arguments={})
-        if "error" in answer:
-            return None
-        return answer["result"]["structuredContent"]["held_by"]
-
-    def arrives(self, agent, **plan):
-        """Hands a kernel in, and waits until a person is asked about it."""
-        done = agent.tool("submit", wait_s=0, **plan)
-
-        def asked():
-            now = agent.tool("wait", submission=done["submission"], wait_s=0)
-            self.assertNotEqual(now["state"], "ended", now)
-            return "a person decides about it" in now.get("waits_for", "")
-        until(asked, "a person is asked about it")
-
-    def test_both_ways_to_begin(self):
-        for offered, agreed in ((BEFORE, BEFORE), ("2025-06-18", "2025-06-18"),
-                                ("1999-01-01", BEFORE), (7, BEFORE)):
-            agent = self.agent(revision=offered)
-            self.assertEqual(agent.first["result"]["protocolVersion"], agreed)
-            self.assertEqual(agent.first["result"]["serverInfo"]["name"], "hone")
-            self.assertEqual(agent.ask("ping")["result"], {})
-            self.assertNotIn("resultType", agent.ask("tools/list")["result"])
-            self.assertEqual(agent.ask("server/discover")["error"]["code"], -32601)
-            self.assertEqual(agent.close(), 0)
-        agent = self.agent()
-        found = agent.ask("server/discover")["result"]
-        self.assertEqual(found["supportedVersions"][:2], [REQUEST, BEFORE])
-        self.assertEqual(found["resultType"], "complete")
-        self.assertEqual(found["_meta"][META + "serverInfo"]["name"], "hone")
-        self.assertEqual(agent.ask("ping")["error"]["code"], -32601)
-        self.assertIn("ttlMs", agent.ask("tools/list")["result"])
-        for meta, code in (({META + "protocolVersion": "1900-01-01"}, -32022),
-                           ({META + "protocolVersion": 7}, -32602),
-                           ({META + "protocolVersion": REQUEST}, -32602), ({}, -32602)):
-            agent.send({"jsonrpc": "2.0", "id": "odd", "method": "tools/list",
-                        "params": {"_meta": meta}})
-            answer = agent.end("odd")
-            self.assertEqual(answer["error"]["code"], code)
-            if code == -32022:
-                self.assertEqual(answer["error"]["data"]["requested"], "1900-01-01")
-                self.assertIn(REQUEST, answer["error"]["data"]["supported"])
-        self.assertEqual(agent.close(), 0)
-        self.assertFalse((self.task / ".hone/x").exists())
-
-    def test_nonsense_is_answered_and_served_on(self):
-        agent = self.agent(revision=BEFORE)
-        for line, code in ((b"{", -32700), (b"[]", -32600), (b"7", -32600), (b"\xff\x00", -32700),
-                           (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
-                           (b'{"jsonrpc":"2.0","id":[1],"method":"ping"}', -32600),
-                           (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
-                           (b'{"jsonrpc":"2.0","id":1}', -32600),
-                           (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32602),
-                           (b"[" * 5000, -32700), (b"x" * (9 << 20), -32600),
-                           (b'{"jsonrpc":"2.0","id":1,"method":"\\u001b[2J"}', -32601)):
-            agent.line(line)
-            self.assertEqual(agent.read()["error"]["code"], code, line[:60])
-        for line in (b"", b"  ", b'{"jsonrpc":"2.0","id":1,"result":{}}',
-                     b'{"jsonrpc":"2.0","method":"notifications/cancelled"}',
-                     b'{"jsonrpc":"2.0","method":"notifications/else","params":{}}'):
-            agent.line(line)
-        self.assertEqual(agent.ask("ping")["result"], {})
-        for name, arguments, said in (
-                ("profile", {"attempt": "one"}, "must be a whole number"),
-                ("profile", {"attempt": 1.5}, "must be a whole number"),
-                ("profile", {"attempt": 77}, "there is no attempt 77"),
-                ("profile", {"lines": 0}, "from 1 to 200"), ("profile", {"odd": 1}, "takes no"),
-                ("submit", {"kernel": KERNEL}, 'needs "title"'),
-                ("submit", {"title": "x"}, "the whole source"),
-                ("submit", {"title": "x", "kernel": " "}, "is empty"),
-                ("submit", {"title": "x", "kernel": "y", "wait_s": -1}, "from 0 to 3600"),
-                ("submit", {"title": "x", "kernel": "y", "direction": "left"}, "one of down|up"),
-                ("check", {"kernel": "x", "attempt": 0}, "not several"),
-                ("check", {"file": "/dev/zero"}, "/dev/zero"), ("wait", {}, "nothing was handed"),
-                ("evaluate", {"kernels": []}, "1 to 8"), ("evaluate", {"kernels": [1]}, "list of"),
-                ("cost", {"words": "zzz"}, "no number"), ("explain", {"what": "zzz"}, "nothing")):
-            self.assertIn(said, agent.tool(name, **arguments), (name, arguments))
-        self.assertEqual(agent.ask("tools/call", name="odd")["error"]["code"], -32602)
-        self.assertEqual(agent.ask("resources/read", uri="hone://odd")["error"]["code"], -32002)
-        self.assertEqual(agent.ask("resources/read", uri="file:///etc/passwd")["error"]["code"],
-                         -32002)
-        self.assertEqual(agent.ask("prompts/get", name="odd")["error"]["code"], -32602)
-        self.assertEqual(agent.close(), 0)
-
-    def test_ids_come_back_as_they_were(self):
-        """To the last digit: programs count in nanoseconds, or draw 64 bits."""
-        agent = self.agent(revision=BEFORE)
-        for number in (b"1764240000000001", b"9007199254740993", b"-4503599627370497", b"1.5",
-                       b"0", b'"caf\xc3\xa9"', b"18446744073709551615", b"-9223372036854775807",
-                       b"0.1234567890123456789", b"123456789012345678901234567890"):
-            agent.line(b'{"other":{"id":1,"x":[{}, "id"]}, "jsonrpc":"2.0","id" : %s,'
-                       b'"method":"ping"}' % number)
-            answer = agent.process.stdout.readline()
-            self.assertIn(number, answer)
-            self.assertEqual(set(json.loads(answer)), {"jsonrpc", "id", "result"})
-        for text in (b'"a\\u0000b"', b'"\\ud83d half"', b'"\\u0000"'):
-            agent.line(b'{"jsonrpc":"2.0","method":"ping","id":%s}' % text)
-            answer = agent.process.stdout.readline()
-            self.assertEqual(json.loads(answer)["id"], json.loads(text), answer)
-        for number in (b"01234567890123456789", b"9007199254740993.", b"-.5", b"00", b"01", b"1.",
-                       b"-01", b"1.e5", b"-", b"1e", b"+1", b"0x10"):  # these are no JSON
-            agent.line(b'{"jsonrpc":"2.0","id":%s,"method":"ping"}' % number)
-            self.assertEqual(agent.read()["error"]["code"], -32700, number)
-        self.assertEqual(agent.ask("ping")["result"], {})
-        self.assertEqual(agent.close(), 0)
-
-    def test_nothing_of_what_was_sent_is_lost_in_silence(self):
-        """A NUL ends no text, a text ends no name, and what is given twice is not chosen from."""
-        agent = self.agent(revision=BEFORE)
-        cut = agent.tool("check", kernel=KERNEL + "\0\nimport os\n")
-        self.assertGreater(cut["errors"], 0, cut)
-        self.assertIn('"a\ufffdb"', agent.tool("explain", what="a\0b"))
-        agent.line(b'{"jsonrpc":"2.0","id":"x\\u0000y","id\\u0000":1,"method":"ping"}')
-        self.assertEqual(agent.read()["id"], "x\0y")
-        agent.line(b'{"jsonrpc":"2.0","id":1,\x01"method":"ping"}')
-        self.assertEqual(agent.read()["error"]["code"], -32700)
-        agent.line(b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"explain",'
-                   b'"arguments":{"what":"floor","what":"mfu"}}}')
-        self.assertIn("given twice", agent.end(9)["result"]["content"][0]["text"])
-        self.assertEqual(agent.close(), 0)
-
-    def test_ids_that_differ_in_the_last_digit_are_two(self):
-        agent = self.agent("--gate", "auto", revision=BEFORE)
-        agent.tool("profile")
-        call = (b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"evaluate",'
-                b'"arguments":{"kernel":%s},"_meta":{"progressToken":%d}}}')
-        kept, given_up, token = 9007199254740992, 9007199254740993, 9007199254740997
-        agent.line(call % (kept, json.dumps(WIDE).encode(), token))
-        agent.line(call % (given_up, json.dumps(MIDDLE).encode(), token + 2))
-        agent.line(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}'
-                   % given_up)
-        answer = agent.end(kept)
-        self.assertGreater(answer["result"]["structuredContent"]["latency_us"], 0)
-        tokens = {note["params"]["progressToken"] for note in agent.notes
-                  if note.get("method") == "notifications/progress"}
-        self.assertIn(token, tokens)
-        self.assertLessEqual(tokens, {token, token + 2})
-        self.assertEqual(agent.close(), 0)
-        self.assertNotIn(given_up, [note.get("id") for note in agent.notes])
-
-    def test_a_message_of_very_many_values_is_answered(self):
-        agent = self.agent(revision=BEFORE)
-        many = b",".join(b'"k%d":{"id":1}' % i for i in range(200000))
-        agent.line(b"{" + many + b',"jsonrpc":"2.0","method":"ping","id":12345678901234567891}')
-        self.assertEqual(agent.read(), {"jsonrpc": "2.0", "id": 12345678901234567891, "result": {}})
-        self.assertEqual(agent.close(), 0)
-
-    def test_who_does_not_read_is_not_read_either(self):
-        """What waits to be read stays small; nothing of it is lost."""
-        agent = self.agent(revision=BEFORE)
-        line = b'{"jsonrpc":"2.0","id":%d,"method":"tools/list"}\n'
-        data = b"".join(line % number for number in range(40000))
-        out, sent = agent.process.stdin.fileno(), 0
-        os.set_blocking(out, False)
-        while sent < len(data) and select.select([], [out], [], 10)[1]:
-            sent += os.write(out, data[sent:sent + 4096])
-        self.assertLess(sent, len(data) // 2)
-        os.set_blocking(out, True)
-        end = data.index(b"\n", sent) + 1  # of the line that is under way
-        writer = threading.Thread(target=os.write, args=(out, data[sent:end]))
-        writer.start()
-        for number in range(data.count(b"\n", 0, end)):
-            self.assertEqual(agent.read()["id"], number)
-        writer.join()
-        self.assertEqual(agent.close(), 0)
-
-    def test_half_a_character_is_no_reason_for_silence(self):
-        agent = self.agent()
-        for text, read in (("\ud83d cut", "\ufffd cut"), ("cut \ude00", "cut \ufffd"),
-                           ("\U0001f600", "\U0001f600"), ("\ud83d\ud83d\ude00", "\ufffd\U0001f600"),
-                           ("\\ud83d", "\\ud83d")):
-            said = agent.tool("explain", what=text)
-            self.assertIn(f'"{read}"', said)
-        self.assertEqual(agent.close(), 0)
-
+class Mcp(Serving):
     def test_only_kernels_of_the_task_are_read(self):
         """A client that keeps its agent in a folder keeps it there: hone does not read for it what
         is elsewhere."""
@@ -324,37 +51,6 @@ class Mcp(unittest.TestCase):
             self.assertEqual(agent.tool("check", file=file)["errors"], 0, file)
         self.assertIn("nothing was handed in", agent.tool("wait"))
         self.assertEqual(agent.close(), 0)
-
-    def test_a_socket_of_somebody_else_is_not_spoken_to(self):
-        if os.geteuid() or not hasattr(os, "setresuid"):
-            self.skipTest("only root can be somebody else")
-        holder = self.agent()
-        holder.tool("status")
-        for folder in (FOLDER, self.task, self.task / ".hone", self.session):
-            folder.chmod(0o777)
-        came = FOLDER / "came"
-        came.touch()
-        came.chmod(0o666)
-        stranger = subprocess.Popen(
-            [sys.executable, "-c", "import os, socket, sys\n"
-             "os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)\n"
-             "os.chdir(sys.argv[1]); os.unlink('agents.sock')\n"
-             "s = socket.socket(socket.AF_UNIX); s.bind('agents.sock')\n"
-             "s.listen(); print('listens', flush=True)\n"
-             "while True:\n"
-             "    got = s.accept()[0].recv(100)\n"
-             "    open(sys.argv[2], 'ab').write(b'knock ' + got)\n", str(self.session), str(came)],
-            stdout=subprocess.PIPE, text=True)
-        self.addCleanup(stranger.wait)
-        self.addCleanup(stranger.stdout.close)
-        self.addCleanup(stranger.kill)
-        self.assertEqual(stranger.stdout.readline(), "listens\n")
-        other = self.agent()
-        status = other.tool("status")
-        self.assertTrue(status["read_only"], status)
-        self.assertEqual(came.read_bytes(), b"")
-        self.assertEqual(other.close(), 0)
-        self.assertEqual(holder.close(), 0)
 
     def test_what_can_be_read(self):
         agent = self.agent()
@@ -729,6 +425,23 @@ class Mcp(unittest.TestCase):
                                 "FROM seeds s WHERE s.attempt = a.attempt) FROM attempts a "
                                 "ORDER BY attempt", "--json").stdout)
         self.assertEqual(asked["rows"], [[0, 5], [1, len(found)], [0, 5]])
+
+    def test_a_kernel_that_cannot_be_read_back_is_no_verdict(self):
+        """It is left in the log, which changes after it was read."""
+        agent = self.agent("--gate", "auto")
+        self.assertEqual(agent.tool("submit", title="wider", kernel=WIDE)["status"], "keep")
+        self.assertEqual(agent.close(), 0)
+        agent = self.agent("--gate", "auto")
+        self.assertNotIn("trouble", agent.tool("status")["loop"])
+        with contextlib.closing(sqlite3.connect(self.session / "session.db")) as log, log:
+            log.execute("UPDATE events SET payload = replace(payload, 'nl.add', 'nl.odd') "
+                        "WHERE type = 'attempt'")
+        for name, arguments in (("check", {"attempt": 1}), ("evaluate", {"attempt": 1}),
+                                ("compare", {"a": 0, "b": 1})):
+            answer = agent.ask("tools/call", name=name, arguments=arguments)["result"]
+            self.assertTrue(answer["isError"], (name, answer))
+            self.assertIn("is damaged", answer["content"][0]["text"], name)
+        self.assertIn("is damaged", agent.tool("status")["loop"]["trouble"])
 
     def test_gates_hold_and_a_kill_loses_nothing(self):
         agent = self.agent(revision=BEFORE)

@@ -80,6 +80,9 @@ set_tests_properties(cli/tables PROPERTIES LABELS session TIMEOUT 300)
 add_test(NAME cli/mcp COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/mcp.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/mcp PROPERTIES LABELS session TIMEOUT 1800)
+add_test(NAME cli/mcp_wire COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/mcp_wire.py
+         $<TARGET_FILE:hone>)
+set_tests_properties(cli/mcp_wire PROPERTIES LABELS session TIMEOUT 900)
 add_test(NAME cli/mcp_given COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/mcp_given.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/mcp_given PROPERTIES LABELS session TIMEOUT 300)

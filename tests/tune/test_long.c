@@ -376,7 +376,9 @@ static void a_kernel_that_changed_since_is_not_believed(void **unused) {
     assert_non_null(strstr(tune_source(state, tune_state_attempt(state, 6)), "nl."));
     assert_null(one->source_kept);
     spoil(one->source_seq);
+    assert_null(state->trouble);
     assert_string_equal(tune_source(state, one), "");
+    assert_non_null(strstr(state->trouble, "is damaged"));
     assert_false(tune_session_act(session, &action, &err));
     assert_non_null(strstr(err.text, "is damaged"));
     tune_session_close(session);

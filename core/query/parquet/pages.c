@@ -249,8 +249,7 @@ static bool is_more(struct cursor *cursor, bool *ok, struct err *err) {
 
 bool cursor_next(struct cursor *cursor, struct parquet_value *value, struct err *err) {
     bool ok = true, first = true;
-    if (cursor->before.bytes ||
-        cursor->before.arena) /* mostly not, and this is every value's way */
+    if (cursor->before.bytes || cursor->before.arena) /* once a page */
         page_free(&cursor->before);
     *value = (struct parquet_value){0};
     while (is_more(cursor, &ok, err)) {

@@ -30,14 +30,19 @@ static bool take_one(void *data, const struct store_event *event) {
 }
 
 /* Its hash is compared once more, because the file may have changed since the log was read. If it
- * did, nothing is written to the file any more, and the state says why. */
-static bool event_left(void *data, int64_t seq, tune_left_take_fn *take, void *into) {
+ * did, nothing is written to the file any more. */
+static bool event_left(void *data, int64_t seq, tune_left_take_fn *take, void *into,
+                       struct err *err) {
     struct store *const *store = data;
     struct taking taking = {take, into, false};
-    struct err err = {0};
-    if (!store_replay(*store, seq - 1, take_one, &taking, &err) && !taking.taken)
-        store_log(*store, "error", err.text);
-    return taking.taken;
+    bool ok = store_replay(*store, seq - 1, take_one, &taking, err);
+    if (taking.taken)
+        return true;
+    if (ok)
+        err_set(err, ERR_DAMAGED, "event %lld of %.300s/session.db is gone", (long long)seq,
+                store_folder(*store));
+    store_log(*store, "error", err->text);
+    return false;
 }
 
 void tune_log_leave(struct tune_state *state, struct store **store) {

@@ -117,9 +117,11 @@ struct tune_guessed {
     double tokens, dollars; /* NAN: nothing */
 };
 
-/* A new string with the kernel that an event of the log brought; NULL: it cannot be read. */
+/* Reads an event that was left in the log and gives it to `take`. False, and why, where it cannot
+ * be read any more. */
 typedef void tune_left_take_fn(void *into, const struct tune_event *event);
-typedef bool tune_left_fn(void *data, int64_t seq, tune_left_take_fn *take, void *into);
+typedef bool tune_left_fn(void *data, int64_t seq, tune_left_take_fn *take, void *into,
+                          struct err *err);
 
 struct tune_private {
     struct text_pool *texts; /* what tune_keep kept */
@@ -139,10 +141,11 @@ struct tune_private {
     size_t n_normals;
     size_t calls_ended; /* of the first so many calls all have ended */
     struct tune_guessed guessed;
-    bool best_stale;       /* a kept attempt changed, so all are looked at again; */
-    VEC(int) rivals;       /* else only those that were kept since the best was found */
-    struct arena *scratch; /* the event that is applied */
-    tune_left_fn *left;    /* reads a kernel that was left in the log; NULL: none is */
+    bool best_stale;          /* a kept attempt changed, so all are looked at again; */
+    VEC(int) rivals;          /* else only those that were kept since the best was found */
+    struct arena *scratch;    /* the event that is applied */
+    struct tune_state *state; /* whose this is: to look may find trouble */
+    tune_left_fn *left;       /* NULL: nothing is left in the log */
     void *left_data;
     bool leaves; /* the log is being read: kernels are left in it */
     bool revise; /* the next plan is shown whatever the gate */

@@ -12,6 +12,7 @@ struct tune_state *tune_state_new(void) {
     struct tune_state *state = mem_alloc(1, sizeof *state);
     state->arena = arena_new();
     state->own = mem_alloc(1, sizeof *state->own);
+    state->own->state = state;
     state->own->scratch = arena_new();
     state->own->texts = text_pool_new(state->arena);
     for (int i = 0; i < TUNE_LOG_PARTS; i++)
@@ -259,14 +260,18 @@ void tune_wait_set(struct tune_state *state, enum tune_wait wait, const char *te
     state->wait_text = tune_keep(state, text);
 }
 
-/* ----------------------------------------------------------------------- what is left in the log
- */
+/* ---------------------------------------------------------------------- what is left in the log */
 
-/* Whoever asks for it next has it at hand. False: it cannot be read. */
+/* What cannot be read back is trouble, not a kernel without lines. */
 static bool left_read(const struct tune_state *state, int64_t seq, tune_left_take_fn *take,
                       void *into) {
     const struct tune_private *own = state->own;
-    return own->left && own->left(own->left_data, seq, take, into);
+    struct err err = {0};
+    if (!own->left || own->left(own->left_data, seq, take, into, &err))
+        return own->left != NULL;
+    if (!own->state->trouble)
+        own->state->trouble = tune_keep(own->state, err.text);
+    return false;
 }
 
 static void take_text(void *into, const struct tune_event *event) {

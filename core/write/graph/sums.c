@@ -103,34 +103,35 @@ static bool is_of_columns(const struct graph_node *of, const struct graph_node *
            graph_size(node) / graph_size(of) >= LEAST_AROUND;
 }
 
+/* A node of one operand, with the shape and dtype of another. */
+static struct graph_node of_one(const struct graph_node *like, const char *name) {
+    struct graph_node made = *like;
+    made.in_count = 1;
+    made.axis_count = 0;
+    made.has_fill = false;
+    made.constant = NULL;
+    made.terms = NULL;
+    made.name = name;
+    made.op = graph_op_named(name);
+    return made;
+}
+
 /* One over it: once, not for each of the rows that are divided. */
 static int invert(struct summing *s, int of) {
     for (int i = 0; i < s->count; i++)
         if (s->nodes[i].op->kind == GRAPH_UNARY && s->nodes[i].in[0] == of &&
             !strcmp(s->nodes[i].name, "reciprocal"))
             return i;
-    struct graph_node made = s->nodes[of];
-    made.in_count = 1;
-    made.axis_count = 0;
-    made.has_fill = false;
-    made.constant = NULL;
-    made.terms = NULL;
-    made.op = graph_op_named(made.name = "reciprocal");
+    struct graph_node made = of_one(&s->nodes[of], "reciprocal");
     return add(s, &made, of);
 }
 
 /* The operand with its numbers in all those places, as an array of its own. */
 static int spread_within(struct summing *s, int of, const struct graph_node *node) {
     int last = node->ndim - 1;
-    struct graph_node wide = s->nodes[of];
+    struct graph_node wide = of_one(&s->nodes[of], "broadcast");
     wide.shape[last] = node->shape[last];
     wide.line = node->line;
-    wide.in_count = 1;
-    wide.axis_count = 0;
-    wide.has_fill = false;
-    wide.constant = NULL;
-    wide.terms = NULL;
-    wide.op = graph_op_named(wide.name = "broadcast");
     for (int i = 0; i + 1 < s->count; i++) /* of another user */
         if (s->nodes[i].op == wide.op && s->nodes[i].in[0] == of &&
             !memcmp(s->nodes[i].shape, wide.shape, sizeof wide.shape) &&
