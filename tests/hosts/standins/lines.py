@@ -137,7 +137,7 @@ SWITCHES = {
     "prediction": "reading the compiler's prediction gives \"none\", \"fails\" or \"crashes\"",
     "other_shape": "names of routes (\"api\" above) whose calls have another shape",
     "lying_seam": "name of a route whose NEFFs write zeros",
-    "noisy_timing": "latencies differ by this factor from run to run",
+    "noisy_timing": "every other run takes this factor longer",
     "ramp": "seconds for which a core is 2.2 times slower after its reset",
     "trace_taken": "another one subscribes to the system trace",
     "constants": "file of constants that the device has, as hone calibrate keeps them",

@@ -58,7 +58,8 @@ class Model:
         self.random = random.Random(seed)
         self.scale = float(host.switch("scale", source) or 1.0)
         noise = host.switch("noisy_timing", source)
-        self.scale *= 1 + self.random.random() * (float(noise) - 1) if noise else 1
+        # In turn: drawn numbers favour one of two kernels in one of forty comparisons of theirs.
+        self.scale *= float(noise) if noise and host.count("noisy") % 2 else 1
         self.results, self.given, self.key = {}, None, None
 
     def device_us(self):
