@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a question is about: a kernel as it is, or an attempt of a session. */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +10,7 @@
 #include "tune/tune.h"
 
 #define MOST_FILE ((size_t)256 << 20) /* bytes of a profile */
+#define MOST_COLUMNS 32
 
 /* ---- the name ------------------------------------------------------------------------------- */
 
@@ -225,55 +228,39 @@ static bool load_profile(struct subject *subject, struct query *query, struct er
 
 /* ---- the session ---------------------------------------------------------------------------- */
 
-struct filling {
-    struct query *query;
-    const struct query_table *table;
-    bool full;
-};
-
-static bool on_row(void *data, size_t count, const char *const *names, const char *const *values) {
-    struct filling *filling = data;
-    (void)names;
-    filling->full =
-        count == filling->table->count && !query_give_row(filling->query, filling->table, values);
-    return !filling->full;
+static const char *cell_text(const struct store_cell *cell, char *room, size_t size) {
+    if (cell->is == STORE_TEXT)
+        return cell->text;
+    if (cell->is == STORE_INT)
+        snprintf(room, size, "%lld", (long long)cell->integer);
+    else if (cell->is == STORE_REAL && isfinite(cell->real))
+        snprintf(room, size, "%.17g", cell->real);
+    else
+        return NULL;
+    return room;
 }
 
-/* A session has no table of rounds: they are sums of attempts. Beside MIN, SQLite takes the other
- * columns from the row that has it. */
-static const char rounds_of_attempts[] =
-    "(SELECT round, COUNT(*) AS attempts, attempt, status, plan, speedup, "
-    "MIN(CASE WHEN compiles = 'no' OR correct = 'no' THEN NULL ELSE latency_us END) AS latency_us "
-    "FROM attempts GROUP BY round)";
-
-static bool load_table(struct store *store, struct query *query, const struct query_table *table,
-                       struct err *err) {
-    struct filling filling = {query, table, false};
-    struct buf sql = {0};
-    for (size_t i = 0; i < table->count; i++)
-        buf_printf(&sql, "%s\"%s\"", i ? ", " : "SELECT ", table->columns[i].name);
-    buf_printf(&sql, " FROM %s ORDER BY attempt",
-               strcmp(table->name, "rounds") != 0 ? table->name : rounds_of_attempts);
-    bool ok = store_query(store, sql.at, on_row, &filling, err);
-    buf_free(&sql);
-    return ok && (!filling.full || err_set(err, ERR_USAGE,
-                                           "%s of this session has more than %zu rows; hone export "
-                                           "writes it for other tools",
-                                           table->name, QUERY_MOST_ROWS));
+static bool on_row(void *data, const char *name, const struct store_cell *cells, size_t count,
+                   struct err *err) {
+    const struct query_table *table = query_table_find(name);
+    const char *values[MOST_COLUMNS];
+    char room[MOST_COLUMNS][32];
+    if (!table || table->count != count || count > MOST_COLUMNS)
+        return err_set(err, ERR_UNKNOWN, "the columns of %s are not those of tables.def", name);
+    for (size_t i = 0; i < count; i++)
+        values[i] = cell_text(&cells[i], room[i], sizeof room[i]);
+    return query_give_row(data, table, values) ||
+           err_set(err, ERR_USAGE,
+                   "%s of this session has more than %zu rows; hone export writes it for other "
+                   "tools",
+                   name, QUERY_MOST_ROWS);
 }
 
 static bool load_session(struct subject *subject, struct query *query, struct err *err) {
     if (!subject->session)
         return err_set(err, ERR_USAGE, "%.200s has no session, so it has no attempts to ask about",
                        subject->name);
-    struct store *store = store_open(subject->session, true, err);
-    /* The tables for queries come with the first attempt. */
-    bool ok = store != NULL, any = ok && store_derived_seq(store) > 0;
-    const struct query_table *table;
-    for (size_t i = 0; ok && any && (table = query_table_at(i)); i++)
-        ok = table->part != QUERY_SESSION || load_table(store, query, table, err);
-    store_close(store);
-    return ok;
+    return tune_session_rows(subject->session, on_row, query, err);
 }
 
 bool subject_load(void *data, struct query *query, enum query_part part, struct err *err) {

@@ -126,10 +126,18 @@ bool mcp_command_kernel(struct mcp_command *command, struct err *err) {
     if (mcp_text(call, "kernel") || mcp_text(call, "file") || (!attempt && state->incumbent < 0))
         return mcp_command_source(command, err) && launch_add(command);
     const struct tune_attempt *found = mcp_attempt_of(call, "attempt", err);
+    struct tune_session *session = call->client->server->options.session;
     if (!found)
         return false;
+    /* The child would read what lies there now. */
+    if (tune_session_is_lost(session))
+        return err_set(err, ERR_DAMAGED,
+                       "the files of the session %.300s were removed or replaced while it is open: "
+                       "what lies there now is not this session, which is in memory until it "
+                       "is saved elsewhere",
+                       tune_session_folder(session));
     snprintf(number, sizeof number, "%d", found->id);
-    mcp_command_add(command, tune_session_folder(call->client->server->options.session), NULL);
+    mcp_command_add(command, tune_session_folder(session), NULL);
     mcp_command_add(command, "--attempt", number);
     return true;
 }

@@ -443,6 +443,18 @@ class Mcp(Serving):
             self.assertIn("is damaged", answer["content"][0]["text"], name)
         self.assertIn("is damaged", agent.tool("status")["loop"]["trouble"])
 
+    def test_another_session_in_the_place_of_its_own_is_not_asked(self):
+        agent = self.agent("--gate", "auto")
+        sql = "SELECT COUNT(*) FROM attempts"
+        self.assertEqual(agent.tool("submit", title="wider", kernel=WIDE)["status"], "keep")
+        self.assertEqual(agent.tool("query", sql=sql)["rows"], [[2]])
+        other = self.session.with_name("other.db")
+        shutil.copyfile(self.session / "session.db", other)
+        other.rename(self.session / "session.db")
+        answer = agent.ask("tools/call", name="query", arguments={"sql": sql})["result"]
+        self.assertTrue(answer["isError"], answer)
+        self.assertIn("removed or replaced", answer["content"][0]["text"])
+
     def test_gates_hold_and_a_kill_loses_nothing(self):
         agent = self.agent(revision=BEFORE)
         self.arrives(agent, title="wider tiles", kernel=WIDE)

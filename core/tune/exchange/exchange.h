@@ -49,6 +49,15 @@ struct tune_repaired {
 };
 bool tune_session_repair(const char *session, const char *to, struct tune_repaired *done,
                          struct err *err);
+/* Gets a row of a table: "attempts", "samples", "seeds", "metrics", "lines", whose columns are in
+ * store/tables.c, and "rounds", whose are in query/tables.def. False ends it. */
+typedef bool tune_row_fn(void *data, const char *table, const struct store_cell *cells,
+                         size_t count, struct err *err);
+/* Makes all rows of a session from its log, whatever the tables in session.db say. False and *err
+ * when there is no session; ERR_DAMAGED when the log is not as it was written: rows that came
+ * before are then not all. */
+bool tune_session_rows(const char *session, tune_row_fn *put, void *data,
+                       struct err *err) CC_MUST_USE;
 /* The kernel and the reference that a session's folder is about: new strings, the latter may be
  * NULL. */
 bool tune_session_about(const char *session, char **kernel, char **reference, struct err *err);

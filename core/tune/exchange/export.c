@@ -11,91 +11,17 @@
 #include "tune/exchange/private.h"
 #include "tune/read/read.h"
 
-static struct store_cell integer(int64_t value) {
-    return (struct store_cell){.is = STORE_INT, .integer = value};
-}
-static struct store_cell real(double value) {
-    return (struct store_cell){.is = STORE_REAL, .real = value};
-}
-static struct store_cell text(const char *value) {
-    return (struct store_cell){.is = STORE_TEXT, .text = value};
-}
-
-static bool row_attempt(struct store *store, const struct tune_attempt *attempt, struct err *err) {
-    const struct tune_verdict *verdict = &attempt->verdict;
-    const struct store_cell cells[] = {integer(attempt->id),
-                                       integer(attempt->parent),
-                                       integer(attempt->round),
-                                       text(tune_status_word(attempt->status)),
-                                       text(attempt->reason),
-                                       text(attempt->author),
-                                       text(attempt->plan.title),
-                                       text(attempt->hash),
-                                       text(attempt->path),
-                                       text(tune_answer_word(verdict->compiles)),
-                                       text(tune_answer_word(verdict->correct)),
-                                       text(tune_answer_word(verdict->credible)),
-                                       text(tune_answer_word(verdict->faster)),
-                                       real(attempt->latency_us),
-                                       real(attempt->floor_us),
-                                       real(attempt->speedup),
-                                       integer(attempt->modelled),
-                                       integer(attempt->instructions)};
-    return store_table_row(store, "attempts", cells, COUNT_OF(cells), err);
-}
-
-static bool rows_samples(struct store *store, const struct tune_attempt *attempt, bool of_parent,
-                         struct err *err) {
-    const double *us = of_parent ? attempt->parent_samples.at : attempt->samples.at;
-    size_t count = of_parent ? attempt->parent_samples.len : attempt->samples.len;
-    for (size_t i = 0; i < count; i++) {
-        const struct store_cell cells[] = {integer(attempt->id), integer((int64_t)i), real(us[i]),
-                                           integer(of_parent)};
-        if (!store_table_row(store, "samples", cells, COUNT_OF(cells), err))
-            return false;
-    }
-    return true;
-}
-
-static bool rows_seeds(struct store *store, const struct tune_attempt *attempt, struct err *err) {
-    for (size_t i = 0; i < attempt->seeds.len; i++) {
-        const struct tune_seed *seed = &attempt->seeds.at[i];
-        const struct store_cell cells[] = {integer(attempt->id), integer(seed->seed),
-                                           real(seed->rel_l2),
-                                           text(tune_answer_word(seed->passed))};
-        if (!store_table_row(store, "seeds", cells, COUNT_OF(cells), err))
-            return false;
-    }
-    return true;
-}
-
-static bool rows_profile(struct store *store, const struct tune_state *state,
-                         const struct tune_attempt *attempt, struct err *err) {
-    struct tune_lines lines = tune_lines(state, attempt);
-    for (size_t i = 0; i < attempt->metrics.len; i++) {
-        struct tune_metric metric = tune_metric_at(attempt, i);
-        const struct store_cell cells[] = {integer(attempt->id), text(metric.name),
-                                           real(metric.value), text(metric.unit)};
-        if (!store_table_row(store, "metrics", cells, COUNT_OF(cells), err))
-            return false;
-    }
-    for (size_t i = 0; i < lines.len; i++) {
-        const struct tune_line_cost *line = &lines.at[i];
-        const struct store_cell cells[] = {integer(attempt->id), integer(line->line),
-                                           real(line->us), real(line->share), text(line->engine)};
-        if (!store_table_row(store, "lines", cells, COUNT_OF(cells), err))
-            return false;
-    }
-    return true;
+static bool row_put(void *data, const char *table, const struct store_cell *cells, size_t count,
+                    struct err *err) {
+    return store_table_row(data, table, cells, count, err);
 }
 
 /* `seq`: the event up to which the tables are true. */
 static bool tables_write(struct tune_session *session, const struct tune_attempt *attempt,
                          int64_t seq, struct err *err) {
     struct store *store = session->store;
-    return store_attempt_begin(store, attempt->id, err) && row_attempt(store, attempt, err) &&
-           rows_samples(store, attempt, false, err) && rows_samples(store, attempt, true, err) &&
-           rows_seeds(store, attempt, err) && rows_profile(store, session->state, attempt, err) &&
+    return store_attempt_begin(store, attempt->id, err) &&
+           tune_attempt_rows(session->state, attempt, row_put, store, err) &&
            store_attempt_end(store, seq, err);
 }
 

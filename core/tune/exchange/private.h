@@ -20,6 +20,10 @@ bool tune_row_write(struct tune_session *session, const struct tune_attempt *att
 /* The same of several, now or, where there are many, in slices. */
 void tune_derive_chosen(struct tune_session *session, const struct tune_chosen *chosen);
 
+/* rows.c: the rows of one attempt, in all tables. */
+bool tune_attempt_rows(const struct tune_state *state, const struct tune_attempt *attempt,
+                       tune_row_fn *put, void *data, struct err *err) CC_MUST_USE;
+
 /* files.c: the task's files as they lie on disk now, and the kernel with that source (NULL: as it
  * is on disk); what their data holds only where `data` asks for it. The folder below which the
  * session's names of files are; NULL when that cannot be told; free it with free. The word of an
