@@ -476,6 +476,7 @@ static const struct cli_option session_options[] = {
      "repair: put the new session in the place of the damaged one, which is kept as "
      "SESSION.damaged.",
      false},
+    {"session", "FOLDER", NULL, "The session's folder, in the place of TASK|SESSION.", false},
     OPTION_JSON,
     OPTIONS_END,
 };
@@ -761,7 +762,7 @@ const struct cli_command cli_commands[] = {
      "events after it are kept. Other damage ends the new log; events after it go to "
      "behind/events.jsonl, and their kernels to files beside it. It says what is lost.\n\n"
      "The hashes find damage, not a forger: whoever can write the file can compute them.",
-     session_options, 2, 2, false, cli_session},
+     session_options, 1, 2, false, cli_session},
     {"config", "[TASK]", "show every setting and where it came from",
      "Settings come from these places, each winning over the one before: defaults, your "
      "config.ini, .hone/config.ini beside the task, the environment (HONE_HOST_TRN2_PORT for port "

@@ -183,7 +183,12 @@ int cli_session(const struct cli *cli) {
     bool checks = !strcmp(what, "check");
     if (!checks && strcmp(what, "repair") != 0)
         return cli_wrong_usage(cli, "%s is neither check nor repair", what);
-    char *session = cli_session_of(cli->args.at[1], &err);
+    const char *given = cli_value(cli, "session");
+    if ((cli->args.len == 2) == (given != NULL))
+        return cli_wrong_usage(cli, "give %s",
+                               given ? "a task or session, or --session, not both"
+                                     : "a task, or a session's folder");
+    char *session = cli_session_of(given ? given : cli->args.at[1], &err);
     if (!session)
         return cli_wrong_usage(cli, "%s", err.text);
     int status = checks ? check(cli, session) : repair(cli, session);

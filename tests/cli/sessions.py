@@ -250,6 +250,15 @@ class Sessions(unittest.TestCase):
         self.assertEqual(hone("session", "check", self.task / "nothing").returncode, 2)
         self.assertEqual(hone("session", "look", self.task).returncode, 2)
 
+    def test_a_session_is_named_as_run_names_it(self):
+        self.run_rounds()
+        made = self.session
+        named = hone("session", "check", "--session", made)
+        self.assertEqual(named.returncode, 0, named.stderr)
+        self.assertEqual(named.stdout, hone("session", "check", made).stdout)
+        for args in (["check"], ["check", made, "--session", made], ["repair"]):
+            self.assertEqual(hone("session", *args).returncode, 2)
+
     def test_a_session_of_a_folder_with_another_name_is_not_passed_over(self):
         self.run_rounds()
         copy = FOLDER / "renamed"

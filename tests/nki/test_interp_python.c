@@ -352,6 +352,14 @@ static void write(const char *folder, const char *name, const char *text) {
     mem_free_(path);
 }
 
+static void said(const struct diag_list *diags, size_t at, const char *file, int line,
+                 const char *text) {
+    assert_true(diags->all.len > at);
+    assert_string_equal(path_base(diags->all.at[at].file), file);
+    assert_int_equal(diags->all.at[at].line, line);
+    assert_non_null(strstr(diags->all.at[at].message, text));
+}
+
 static void files_beside_the_kernel_are_modules(void **state) {
     (void)state;
     struct err err = {0};
@@ -361,19 +369,26 @@ static void files_beside_the_kernel_are_modules(void **state) {
     char *package = path_join(folder, "pkg");
     assert_true(file_make_dirs(package, &err));
     write(folder, "kernel.py",
-          "import helper\nimport helper as h, broken\n"
+          "import helper\nimport helper as h, later\n"
           "from helper import TILE, load as ld\nfrom pkg.inner import f\n"
           "from pkg import inner, VERSION\nimport pkg.inner as pi\n"
           "def k():\n    return helper.TILE, h.load(2), TILE, ld(3), f(1), "
           "inner.f(2), VERSION, pi.UP\n"
-          "def b():\n    return broken.x\n"
+          "def b():\n    import broken\n"
+          "def g():\n    import gap\n"
+          "def t():\n    try:\n        import broken\n"
+          "    except SyntaxError:\n        return 1\n"
+          "def n():\n    return later.size()\n"
+          "def o():\n    return later.SIZE\n"
           "def e():\n    return h.load('a')\n");
     write(folder, "helper.py",
           "import kernel\nimport torch\nTILE = 128\n"
           "def load(x):\n    return scale(x)\n"
           "def scale(x):\n    return x * TILE / 1\n"
           "if __name__ == '__main__':\n    TILE = 0\n");
-    write(folder, "broken.py", "x = (\n");
+    write(folder, "broken.py", "y = 1\nx = (\n");
+    write(folder, "gap.py", "match 1:\n    case 1: pass\n");
+    write(folder, "later.py", "def size():\n    return SIZE\nSIZE = unknown.x\n");
     write(package, "__init__.py", "VERSION = 'v'\n");
     write(package, "inner.py",
           "from ..helper import TILE as UP\nfrom . import VERSION\n"
@@ -391,11 +406,26 @@ static void files_beside_the_kernel_are_modules(void **state) {
     nki_program_free(program);
     options.function = "b";
     assert_null(nki_specialise(tree, &options, &diags));
-    assert_non_null(strstr(diags.all.at[0].message, "broken.py:1:"));
+    said(&diags, 0, "broken.py", 2, "'(' is never closed; expected ')'"); /* Python says that */
+    said(&diags, 1, "kernel.py", 10, "needed here");
+    options.function = "g";
+    assert_null(nki_specialise(tree, &options, &diags));
+    said(&diags, 2, "gap.py", 1, "hone does not know the match");
+    said(&diags, 3, "kernel.py", 12, "needed here");
+    options.function = "t"; /* it catches what Python would raise */
+    nki_program_free(program = nki_specialise(tree, &options, &diags));
+    assert_non_null(program);
+    options.function = "n";
+    assert_null(nki_specialise(tree, &options, &diags));
+    said(&diags, 4, "later.py", 2, "'SIZE' has no value: the statement in line 3 failed");
+    said(&diags, 5, "kernel.py", 19, "in size, called from line 19");
+    options.function = "o";
+    assert_null(nki_specialise(tree, &options, &diags));
+    said(&diags, 6, "later.py", 3, "name 'unknown' is not defined");
+    said(&diags, 7, "kernel.py", 21, "needed here");
     options.function = "e";
     assert_null(nki_specialise(tree, &options, &diags));
-    assert_non_null(strstr(diags.all.at[1].file, "helper.py"));
-    assert_int_equal(diags.all.at[1].line, 7);
+    said(&diags, 8, "helper.py", 7, "");
     nki_tree_free(tree);
     diag_free(&diags);
     mem_free_(path);

@@ -507,6 +507,11 @@ static void a_session_that_vanishes_goes_on_elsewhere(void **state) {
     terminal_type(terminal, "\r");
     expect(terminal, "waits for you: rewrite");
     leave(terminal);
+    terminal = start_on(*state, "small", 120, 40); /* whoever begins anew hears of it */
+    expect(terminal, "s start");
+    terminal_type(terminal, "4");
+    expect(terminal, "was saved when its files went away");
+    leave(terminal);
 }
 
 /* One event is altered: nobody goes on with the session, and what is said to be done works. */

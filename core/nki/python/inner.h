@@ -81,6 +81,8 @@ struct scope {
     struct frame *free_frames; /* for reuse when not captured */
 };
 
+struct broken;
+
 /* One source file. */
 struct unit {
     const struct nki_tree *tree;
@@ -92,7 +94,7 @@ struct unit {
     struct scope *scope; /* SCOPE_MODULE */
     VEC(struct scope *) scopes;
     VEC(struct value) globals;
-    VEC(const char *) broken;               /* why a global has no value; NULL when it has one */
+    VEC(const struct broken *) broken;      /* why a global has no value; NULL when it has one */
     VEC(const struct value_module *) stars; /* from .. import * */
     struct value module;                    /* the file as a module, for files that import it */
     uint64_t searched; /* the last search that looked into what its stars have */
@@ -195,6 +197,12 @@ struct failure {
         const char *callee;
     } trace[12];
     int n_trace, more_trace;
+    const struct failure *first; /* of which it is the consequence, in another file; NULL */
+};
+/* A name that a statement at module level did not give its value, because it failed. */
+struct broken {
+    const char *why; /* what the name has no value for, in a sentence with its line */
+    struct failure failure;
 };
 
 /* A round that is being evaluated. */
@@ -250,6 +258,7 @@ struct interp {
     int tries;                 /* > 0: within try, whose handlers decide what an error means */
     struct recovery *recovery; /* all errors are looked for; NULL: the first ends it */
     VEC(struct unit *) units;
+    VEC(struct nki_tree *) unparsed; /* imported files that are no Python */
     VEC(struct held) held;
     uint64_t search;     /* the search for a name through `import *` .. */
     int within_search;   /* .. and how many units deep it is */
@@ -275,6 +284,10 @@ void interp_free(struct interp *in); /* frees all but the program */
 /* Sets an error that no `except` of the kernel stops. */
 bool interp_fatal(struct interp *in, const struct nki_node *node, const char *code,
                   const char *format, ...) CC_PRINTF(4, 5);
+/* Sets the error of a name that has no value. `path`: of the file whose name it is; NULL: this one.
+ */
+bool interp_broken(struct interp *in, const struct nki_node *node, struct str name,
+                   const char *path, const struct broken *broken);
 void interp_report(struct interp *in); /* makes diagnostics of the failure */
 void interp_note(struct interp *in, const struct nki_node *node, struct str text);
 const struct value_str *interp_intern(struct interp *in, struct str text);

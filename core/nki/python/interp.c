@@ -98,6 +98,9 @@ void interp_free(struct interp *in) {
     }
     vec_free(&in->scopes);
     vec_free(&in->rounds);
+    for (size_t i = 0; i < in->unparsed.len; i++)
+        nki_tree_free(in->unparsed.at[i]);
+    vec_free(&in->unparsed);
     vec_free(&in->units);
     vec_free(&in->held);
     vec_free(&in->warned);
@@ -190,6 +193,19 @@ bool interp_fatal(struct interp *in, const struct nki_node *node, const char *co
     return false;
 }
 
+bool interp_broken(struct interp *in, const struct nki_node *node, struct str name,
+                   const char *path, const struct broken *broken) {
+    const struct failure *failure = &broken->failure;
+    const struct failure *first = failure->first ? failure->first : failure;
+    bool fresh = !in->failure.set;
+    interp_error(in, node, "NameError", "'" STR_FMT "'%s%s has no value: %s", STR_ARG(name),
+                 path ? " of " : "", path ? path : "", broken->why);
+    /* An error in another file is told there; who needs the name is a note. */
+    if (fresh && first->unit && first->unit != in->frame->unit)
+        in->failure.first = first;
+    return false;
+}
+
 void interp_report(struct interp *in) {
     const struct failure *f = &in->failure;
     if (!f->set)
@@ -198,11 +214,15 @@ void interp_report(struct interp *in) {
         diag_add(in->diags, DIAG_ERROR, f->code, in->tree->file, 0, 0, "%s", f->message);
         return;
     }
+    const struct failure *first = f->first ? f->first : f;
     struct buf message = {0};
-    buf_puts(&message, f->message);
+    buf_puts(&message, first->message);
     budget_print_loop(f, &message);
-    nki_report(f->unit->tree, in->diags, DIAG_ERROR, f->span, f->code, "%s", message.at);
+    nki_report(first->unit->tree, in->diags, DIAG_ERROR, first->span, first->code, "%s",
+               message.at);
     buf_free(&message);
+    if (f->first)
+        nki_report(f->unit->tree, in->diags, DIAG_NOTE, f->span, "", "needed here");
     for (int i = 0; i < f->n_trace; i++) {
         const struct trace_row *row = &f->trace[i];
         nki_report(row->unit->tree, in->diags, DIAG_NOTE, nki_span_of(row->call), "",

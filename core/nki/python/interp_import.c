@@ -7,6 +7,7 @@
 #include "nki/syntax/syntax.h"
 #include "nki/python/inner.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct unit_module {
@@ -40,8 +41,7 @@ static bool unit_get(struct interp *in, const struct nki_node *node,
         if (!is_unset(*result))
             return true;
         if (unit->broken.at[slot])
-            return interp_error(in, node, "NameError", "'" STR_FMT "' of %s has no value: %s",
-                                STR_ARG(name), unit->path, unit->broken.at[slot]);
+            return interp_broken(in, node, name, unit->path, unit->broken.at[slot]);
     }
     return unit_find_in_stars(in, node, unit, name, result);
 }
@@ -71,8 +71,11 @@ struct unit *unit_new(struct interp *in, const struct nki_tree *tree, const char
 /* ---- module level --------------------------------------------------------------------------- */
 
 static void mark_broken(struct interp *in, struct unit *unit, const struct nki_node *stmt) {
-    const char *why = arena_printf(in->heap, "the statement in line %d failed (%s)",
-                                   nki_place_of(unit->tree, stmt->start).line, in->failure.message);
+    struct broken *broken = ARENA_NEW(in->heap, struct broken);
+    *broken = (struct broken){arena_printf(in->heap, "the statement in line %d failed (%s)",
+                                           nki_place_of(unit->tree, stmt->start).line,
+                                           in->failure.message),
+                              in->failure};
     for (uint32_t i = stmt->id; i <= stmt->last; i++) {
         const struct nki_node *node = unit->tree->nodes[i];
         bool binds = node->kind == NKI_FUNCTION_DEF || node->kind == NKI_CLASS_DEF ||
@@ -80,7 +83,7 @@ static void mark_broken(struct interp *in, struct unit *unit, const struct nki_n
                      (node->kind == NKI_NAME && node->context == NKI_STORE);
         struct ref ref = unit->cells[i].ref;
         if (binds && ref.kind == REF_GLOBAL && is_unset(unit->globals.at[ref.slot]))
-            unit->broken.at[ref.slot] = why;
+            unit->broken.at[ref.slot] = broken;
         if (node->kind == NKI_FUNCTION_DEF || node->kind == NKI_CLASS_DEF)
             i = node->last;
     }
@@ -159,6 +162,34 @@ static struct unit *loaded_unit(const struct interp *in, const char *path) {
     return NULL;
 }
 
+/* The error of a file, in the file. */
+static struct failure *failure_there(struct interp *in, const struct nki_tree *tree,
+                                     const struct diag *diag) {
+    struct unit *unit = ARENA_NEW(in->heap, struct unit);
+    struct failure *there = ARENA_NEW(in->heap, struct failure);
+    struct nki_span span = nki_line_span(tree, diag->line);
+    unit->tree = tree;
+    unit->path = tree->file;
+    span.start = MIN_OF(span.start + (uint32_t)MAX_OF(diag->column - 1, 0), span.end);
+    span.end = MIN_OF(span.start + 1, span.end);
+    *there = (struct failure){
+        .message = arena_strdup(in->heap, diag->message), .unit = unit, .span = span};
+    snprintf(there->code, sizeof there->code, "%s", diag->code);
+    return there;
+}
+
+/* No Python imports a file that is none, whatever of it is used. */
+static void unparsed_error(struct interp *in, const struct nki_node *node,
+                           const struct nki_tree *tree, const struct diag *diag) {
+    bool is_error = diag && !strcmp(diag->code, NKI_NO_PYTHON), fresh = !in->failure.set;
+    interp_error(in, node, is_error ? "SyntaxError" : "ImportError", "%s:%d: %s", tree->file,
+                 diag ? diag->line : 0, diag ? diag->message : "does not parse");
+    if (!fresh || !diag)
+        return;
+    in->failure.fatal = is_error && !in->tries;
+    in->failure.first = failure_there(in, tree, diag);
+}
+
 static bool load_unit(struct interp *in, const struct nki_node *node, const char *path,
                       struct unit **unit) {
     struct diag_list diags = {0};
@@ -172,10 +203,8 @@ static bool load_unit(struct interp *in, const struct nki_node *node, const char
     if (!tree) {
         interp_error(in, node, "ImportError", "%s", err.text);
     } else if (tree->errors) {
-        const struct diag *first = diags.all.len ? &diags.all.at[0] : NULL;
-        interp_error(in, node, "ImportError", "%s:%d: %s", path, first ? first->line : 0,
-                     first ? first->message : "does not parse");
-        nki_tree_free(tree);
+        *vec_push(&in->unparsed) = tree;
+        unparsed_error(in, node, tree, diags.all.len ? &diags.all.at[0] : NULL);
     } else {
         char *name = arena_strdup(in->heap, path_base(path));
         *strrchr(name, '.') = '\0';

@@ -87,8 +87,7 @@ static bool missing(struct interp *in, const struct nki_node *node, struct ref r
     struct unit *unit = in->frame->unit;
     struct str name = slot_name(node, unit->scope, ref.slot);
     if (unit->broken.at[ref.slot])
-        return interp_error(in, node, "NameError", "'" STR_FMT "' has no value: %s", STR_ARG(name),
-                            unit->broken.at[ref.slot]);
+        return interp_broken(in, node, name, NULL, unit->broken.at[ref.slot]);
     return unknown_name(in, node, name);
 }
 

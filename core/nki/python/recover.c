@@ -119,11 +119,13 @@ static void add_line(struct interp *in, struct cause *cause, const struct nki_no
         cause->more = true;
 }
 
-/* The cause's number + 1; the same statement fails in each round of a loop. */
+/* The cause's number + 1; the same statement fails in each round of a loop, and several for what is
+ * wrong in another file. */
 static size_t add_cause(struct recovery *recovery, const struct nki_node *stmt,
                         const struct failure *failure) {
     for (size_t i = 0; i < recovery->causes.len; i++)
-        if (recovery->causes.at[i].stmt == stmt)
+        if (recovery->causes.at[i].stmt == stmt ||
+            (failure->first && recovery->causes.at[i].failure.first == failure->first))
             return i + 1;
     *vec_push(&recovery->causes) = (struct cause){.stmt = stmt, .failure = *failure};
     return recovery->causes.len;
@@ -140,6 +142,8 @@ bool recover(struct interp *in, const struct nki_node *stmt) {
     if (!is_passable(stmt) || recovery->causes.len == MOST_CAUSES)
         return false;
     size_t cause = follows ? follows : add_cause(recovery, stmt, &in->failure);
+    if (recovery->causes.at[cause - 1].stmt != stmt && !follows)
+        add_line(in, &recovery->causes.at[cause - 1], stmt);
     recovery->pending = 0;
     in->failure.set = false;
     break_names(in, stmt, cause);

@@ -235,7 +235,7 @@ static bool global_of(struct interp *in, const struct unit *unit, const struct n
     *value = unit->globals.at[slot];
     return !is_unset(*value) ||
            interp_error(in, node, "hone-no-kernel", "the kernel could not be defined: %s",
-                        unit->broken.at[slot] ? unit->broken.at[slot]
+                        unit->broken.at[slot] ? unit->broken.at[slot]->why
                                               : "its statement is not reached");
 }
 

@@ -12,15 +12,27 @@ static const struct nki_token nothing = {.kind = NKI_TOKEN_ERROR};
 
 /* ---- errors -------------------------------------------------------------------------------- */
 
-void nki_fault(struct nki_faults *faults, struct nki_span span, const char *format, ...) {
+static void fault(struct nki_faults *faults, struct nki_span span, const char *code,
+                  const char *format, va_list args) {
+    char text[400];
     if (faults->count++ >= NKI_MAX_ERRORS || !faults->diags)
         return;
-    char text[400];
+    vsnprintf(text, sizeof text, format, args);
+    nki_report(faults->tree, faults->diags, DIAG_ERROR, span, code, "%s", text);
+}
+
+void nki_fault(struct nki_faults *faults, struct nki_span span, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    fault(faults, span, NKI_NO_PYTHON, format, args);
     va_end(args);
-    nki_report(faults->tree, faults->diags, DIAG_ERROR, span, "syntax", "%s", text);
+}
+
+void nki_gap(struct nki_faults *faults, struct nki_span span, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    fault(faults, span, "hone-gap-python", format, args);
+    va_end(args);
 }
 
 static void stop(struct nki_parser *p) {

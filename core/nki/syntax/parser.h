@@ -62,6 +62,9 @@ struct nki_faults {
 };
 void nki_fault(struct nki_faults *faults, struct nki_span span, const char *format, ...)
     CC_PRINTF(3, 4);
+/* What Python takes, and hone does not. */
+void nki_gap(struct nki_faults *faults, struct nki_span span, const char *format, ...)
+    CC_PRINTF(3, 4);
 
 /* ---- lexer --------------------------------------------------------------------------------- */
 

@@ -259,8 +259,8 @@ static bool at_match(const struct nki_parser *p) {
 /* Skips the whole statement, so that its `case` lines give no errors of their own. */
 static struct nki_node *skip_match(struct nki_parser *p) {
     struct nki_node *node = parser_node(p, NKI_ERROR, p->token->start);
-    nki_fault(p->faults, (struct nki_span){p->token->start, p->token->end},
-              "the match statement is not supported in kernels; use if, elif and else");
+    nki_gap(p->faults, (struct nki_span){p->token->start, p->token->end},
+            "hone does not know the match statement yet; use if, elif and else");
     int depth = 0;
     do {
         parser_next(p);

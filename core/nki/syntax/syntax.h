@@ -19,6 +19,7 @@
 #define NKI_MAX_DEPTH 200         /* nesting of the source and height of the tree */
 #define NKI_MAX_NODES (2u << 20)  /* nodes of a tree; about 250 MiB */
 #define NKI_MAX_ERRORS 50         /* syntax errors reported for a file */
+#define NKI_NO_PYTHON "syntax"    /* the code of errors that Python reports, too */
 #define NKI_MAX_FINDINGS 500      /* lints reported for a file */
 
 struct nki_span {

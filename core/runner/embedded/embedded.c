@@ -33,8 +33,11 @@ bool evaluation_tell_diags(struct evaluation *evaluation) {
             first = diag;
     }
     evaluation->diags_told = list->all.len;
+    const char *kernel = evaluation->job.kernel_path;
+    bool elsewhere = first && kernel && first->file && strcmp(first->file, kernel) != 0;
     if (first)
-        task_judge(&evaluation->result.verdict.compiles, TASK_NO, "line %d: %.*s", first->line,
+        task_judge(&evaluation->result.verdict.compiles, TASK_NO, "%.80s%sline %d: %.*s",
+                   elsewhere ? path_base(first->file) : "", elsewhere ? ", " : "", first->line,
                    MAX_ERROR_REASON, first->message);
     return !first;
 }

@@ -260,9 +260,12 @@ static bool session_complete(struct tune_session *session, const struct tune_opt
     struct hash id = id_new(task);
     if (!options->idle && !ways_open(session, options, state->id ? state->id : id.hex, err))
         return false;
-    if (state->seq ? !session_continue(session, options, err)
-                   : !session_begin(session, options, task, id.hex, err))
+    bool is_new = !state->seq;
+    if (is_new ? !session_begin(session, options, task, id.hex, err)
+               : !session_continue(session, options, err))
         return false;
+    if (!is_new || !options->fresh)
+        tune_rescued_tell(session, is_new);
     tune_files_begin(session);
     if (!tune_files_place(session, err))
         return false;
@@ -511,6 +514,7 @@ void tune_session_close(struct tune_session *session) {
     tune_state_free(session->state);
     free(session->trouble);
     free(session->task_path);
+    free(session->rescued);
     free(session->kernel_now);
     free(session->reference_now);
     free(session);

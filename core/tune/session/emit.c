@@ -195,7 +195,7 @@ const char *tune_session_proposer(const struct tune_session *session) {
 }
 
 const char *tune_session_note(const struct tune_session *session) {
-    return store_note(session->store);
+    return store_note(session->store) ? store_note(session->store) : session->rescued;
 }
 
 char *tune_session_artefact(const struct tune_session *session, const char *hash, struct err *err) {

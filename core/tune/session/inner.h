@@ -145,6 +145,7 @@ struct tune_session {
     struct loop_timer *deadline;         /* gives up what runs before a limit is passed; */
     enum tune_budget deadline_of;        /* the limit */
     char *trouble, *task_path;
+    char *rescued; /* where a session that was here is, as a sentence; NULL */
     char *kernel_now,
         *reference_now; /* files of the task as it was opened; the latter may be NULL */
     bool is_builtin;    /* the kernel is no file */
