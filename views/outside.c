@@ -116,7 +116,7 @@ static void text_of(const struct views *views, struct buf *text) {
         buf_printf(text, "%s%s %s\n%s", i ? "\n" : "", change->name,
                    !change->was   ? "is new, and imported"
                    : !change->now ? "is gone"
-                                  : "is another one",
+                                  : "is not as it was",
                    change->diff ? change->diff : "");
     }
 }

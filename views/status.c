@@ -388,31 +388,39 @@ static void long_status(const struct views *views, const struct tui_area area, s
         buf_puts(out, "; s starts");
 }
 
-static void message_draw(struct views *views, struct tui_area area, struct str text, bool says) {
+/* Draws the rows of a message, or of a long status, that end above `end`; returns the first. */
+static int message_draw(struct views *views, struct tui_area area, int end, struct str text,
+                        bool says) {
     bool matters = status_matters(views);
     bool bad = says ? views->message_bad : views->state->trouble != NULL;
     enum tui_role waits =
         views->state && views->state->wait == TUNE_WAIT_GATE ? TUI_WAITING : TUI_STRONG;
     int rows =
         tui_put_wrapped(tui_area_part(area, (struct tui_rect){0, 1, 0, area.cols - 2}), 0, text);
-    int end = area.rows - 1 - (says && matters);
-    rows = MIN_OF(rows, MESSAGE_ROWS);
+    rows = MIN_OF(rows, MIN_OF(end, MESSAGE_ROWS));
     struct tui_area box = tui_area_part(area, (struct tui_rect){end - rows, 0, rows, area.cols});
     if (rows > 1 || matters)
         box = tui_paper(box, TUI_PAPER_BAR);
     tui_clear(box);
     box = tui_ink(box, bad ? TUI_BAD : says ? TUI_STRONG : waits);
-    tui_put_wrapped(tui_area_part(box, (struct tui_rect){0, 1, rows, area.cols - 2}), 0, text);
+    tui_put_lines(tui_area_part(box, (struct tui_rect){0, 1, rows, area.cols - 2}), text);
+    return end - rows;
 }
 
+/* A message stands above what waits, and takes no line of it. */
 void status_message(struct views *views, struct tui_area area) {
     struct buf status = {0};
     const char *trouble = views->state ? views->state->trouble : NULL;
     bool says = views->message[0] && !(trouble && !strcmp(views->message, trouble));
-    if (!says)
+    int end = area.rows - 1;
+    if (!says || status_matters(views))
         long_status(views, area, &status);
-    if (says || status.len)
-        message_draw(views, area, says ? str_of(views->message) : buf_str(&status), says);
+    if (status.len)
+        end = message_draw(views, area, end, buf_str(&status), false);
+    else if (says && status_matters(views))
+        end--;
+    if (says)
+        message_draw(views, area, end, str_of(views->message), true);
     buf_free(&status);
 }
 

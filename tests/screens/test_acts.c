@@ -101,6 +101,16 @@ static void findings_can_be_read(void **unused) {
     assert_true(shows(views, "", " line 23   error: x_tile: 256 partitions, 1 to 128"));
     assert_true(shows(views, "", "  ! 23 "));
     assert_true(shows(views, "K", "x_tile: 256 partitions"));
+    struct buf text = {0};
+    for (int i = 0; i < 60; i++)
+        buf_printf(&text, "part %d of it, ", i);
+    found(state, "error", "kernel.py", 24, text.at);
+    replay_keys(views, "Esc Down");
+    assert_true(shows(views, "", "part 10 of it"));
+    assert_false(shows(views, "", "part 59 of it"));
+    assert_true(shows(views, "", "…\n")); /* what there is no room for is told, and K has it */
+    assert_true(shows(views, "K", "part 59 of it"));
+    buf_free(&text);
     replay_keys(views, "Esc 1 4");
     assert_true(
         shows(views, "", "error: x_tile: 256 partitions, 1 to 128 are possible: tile the "));

@@ -429,6 +429,17 @@ static void a_message_hides_nothing_that_waits(void **state) {
         assert_non_null(strstr(screen.at, "◆ plan: "));
         assert_non_null(strstr(screen.at, "saved from the editor"));
         assert_non_null(strstr(screen.at, "beginning"));
+        buf_clear(&screen);
+        model->trouble =
+            "what is in the way here has a reason that takes more than one line on any "
+            "terminal of a usual width, so that this is not where it ends, but there";
+        views_draw(views, tui_area_all(canvas), now_ms);
+        tui_canvas_print(canvas, false, &screen);
+        assert_non_null(strstr(screen.at, "what is in the way"));
+        assert_non_null(strstr(screen.at, "but there"));
+        assert_non_null(strstr(screen.at, "saved from the editor"));
+        assert_non_null(strstr(screen.at, "beginning"));
+        model->trouble = NULL;
         buf_free(&screen);
         tui_canvas_free(canvas);
     }

@@ -296,6 +296,13 @@ int tui_put_wrapped(struct tui_area area, int skip, struct str text) {
     return row;
 }
 
+int tui_put_lines(struct tui_area area, struct str text) {
+    int rows = tui_put_wrapped(area, 0, text);
+    if (rows > area.rows && area.rows > 0 && area.cols > 0)
+        tui_put(tui_ink(area, TUI_DIM), area.rows - 1, area.cols - 1, STR("…"));
+    return MIN_OF(rows, MAX_OF(area.rows, 0));
+}
+
 void tui_fill(struct tui_area area, struct tui_rect rect, const char *character) {
     struct tui_area part = tui_area_part(area, rect);
     struct str rest = str_of(character);

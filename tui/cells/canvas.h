@@ -57,6 +57,8 @@ size_t tui_line_length(struct str text, int cols);
 /* Draws text over several rows, broken between words. Returns how many rows it takes, which may be
  * more than the area has. `skip` rows at the top are left out. */
 int tui_put_wrapped(struct tui_area area, int skip, struct str text);
+/* The same from the top; what the area has no rows for becomes an ellipsis. Returns the rows. */
+int tui_put_lines(struct tui_area area, struct str text);
 /* Fills a rectangle with one character. */
 void tui_fill(struct tui_area area, struct tui_rect rect, const char *character);
 void tui_clear(struct tui_area area);

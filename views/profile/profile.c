@@ -370,7 +370,7 @@ static void draw_samples(struct tui_area area, const struct tune_attempt *attemp
         tune_predicted_print(&text, attempt);
     }
     struct tui_rect inside = {0, 1, area.rows, area.cols - 2};
-    tui_put_wrapped(tui_area_part(area, inside), 0, buf_str(&text));
+    tui_put_lines(tui_area_part(area, inside), buf_str(&text));
     buf_free(&text);
 }
 
@@ -415,7 +415,7 @@ static void draw_no_roofline(const struct views *views, struct tui_area area,
                text.len ? ". There is no chart: the profile has no matrix product."
                         : "no roofline: the profile has no operations, bytes and peak");
     struct tui_rect rect = {1, 2, MAX_OF(area.rows - 1, 0), area.cols - 4};
-    tui_put_wrapped(tui_ink(tui_area_part(area, rect), TUI_DIM), 0, buf_str(&text));
+    tui_put_lines(tui_ink(tui_area_part(area, rect), TUI_DIM), buf_str(&text));
     buf_free(&text);
 }
 

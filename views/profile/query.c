@@ -194,7 +194,7 @@ void profile_query_draw(struct views *views, struct tui_area area) {
     }
     struct tui_rect rest = {2, 2, MAX_OF(area.rows - 2, 0), area.cols - 4};
     if (query->failed) {
-        tui_put_wrapped(tui_ink(tui_area_part(area, rest), TUI_BAD), 0, buf_str(&query->text));
+        tui_put_lines(tui_ink(tui_area_part(area, rest), TUI_BAD), buf_str(&query->text));
         return;
     }
     if (query->rows.len < 2) {

@@ -204,8 +204,8 @@ static void lanes_draw(struct views *views, struct tui_area body) {
                 here);
     buf_free(&which);
     if (!lanes_any(views))
-        tui_put_wrapped(
-            tui_ink(tui_area_part(body, (struct tui_rect){2, 2, 4, body.cols - 4}), TUI_DIM), 0,
+        tui_put_lines(
+            tui_ink(tui_area_part(body, (struct tui_rect){2, 2, 4, body.cols - 4}), TUI_DIM),
             STR("No lanes now: a beam search opens them when a round begins to plan."));
 }
 

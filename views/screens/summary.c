@@ -340,7 +340,7 @@ static void summary_draw(struct views *views, struct tui_area body) {
     rows_draw(views, inside, &own(views)->list, (int)own(views)->rows.len, draw_row);
     struct tui_rect text = {0, 1, detail.rows, detail.cols - 2};
     if (row_here(views))
-        tui_put_wrapped(tui_area_part(detail, text), 0, str_of(row_here(views)->text));
+        tui_put_lines(tui_area_part(detail, text), str_of(row_here(views)->text));
     buf_free(&note);
 }
 

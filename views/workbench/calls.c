@@ -276,7 +276,7 @@ static void draw_held(struct tui_area area, const struct tune_state *state,
     if (call->mends >= 0 && (size_t)call->mends < state->calls.len)
         buf_printf(&text, "\nIt asks once more, because the last answer could not be used: %s.\n",
                    state->calls.at[call->mends].unread ? state->calls.at[call->mends].unread : "-");
-    tui_put_wrapped(tui_ink(inner, TUI_WAITING), 0, buf_str(&text));
+    tui_put_lines(tui_ink(inner, TUI_WAITING), buf_str(&text));
     buf_free(&text);
 }
 

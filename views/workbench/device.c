@@ -268,7 +268,7 @@ static void draw_empty(const struct views *views, struct tui_area area) {
     else
         buf_puts(&text, "nothing to report yet; F shows all details");
     struct tui_rect rect = {1, 2, MAX_OF(0, area.rows - 1), area.cols - 4};
-    tui_put_wrapped(tui_ink(tui_area_part(area, rect), TUI_DIM), 0, buf_str(&text));
+    tui_put_lines(tui_ink(tui_area_part(area, rect), TUI_DIM), buf_str(&text));
     buf_free(&text);
 }
 

@@ -269,7 +269,7 @@ static void screen_draw(struct views *views, struct tui_area body) {
                 &(struct kernel_shown){&kernel->source, attempt, &kernel->list, true});
     struct tui_rect below = {body.rows - rows, 1, rows, body.cols - 2};
     struct tui_area ink = tui_ink(body, said_role(views, attempt, kernel->list.cursor + 1));
-    tui_put_wrapped(tui_area_part(ink, below), 0, buf_str(&said));
+    tui_put_lines(tui_area_part(ink, below), buf_str(&said));
     buf_free(&said);
     buf_free(&note);
 }

@@ -94,8 +94,8 @@ static void draw_plan(struct views *views, struct tui_area area) {
               1;
     struct tui_rect title = {top, 1, area.rows - top, area.cols - 3};
     int row = top +
-              tui_put_wrapped(tui_ink(tui_area_part(area, title), TUI_STRONG), 0,
-                              str_of(plan->title ? plan->title : plan->key)) +
+              tui_put_lines(tui_ink(tui_area_part(area, title), TUI_STRONG),
+                            str_of(plan->title ? plan->title : plan->key)) +
               1;
     row = rows_field(fields, row, 11, "what", plan->what);
     row = rows_field(fields, row, 11, "why", plan->why);
@@ -143,8 +143,8 @@ static void draw_nothing(struct views *views, struct tui_area area) {
             : "No proposal yet. s starts the loop: profile, plan, rewrite, verify, "
               "benchmark, decide, summarise, reflect. Once this kernel is measured, "
               "w writes the next one yourself.";
-    tui_put_wrapped(
-        tui_ink(tui_area_part(area, (struct tui_rect){1, 2, area.rows, area.cols - 4}), TUI_DIM), 0,
+    tui_put_lines(
+        tui_ink(tui_area_part(area, (struct tui_rect){1, 2, area.rows, area.cols - 4}), TUI_DIM),
         str_of(text));
 }
 

@@ -239,7 +239,7 @@ void tune_undo_decided(struct tune_state *state, int attempt, const char *status
     take(state, &step);
     step.flow.running = false;
     step.flow.wait = TUNE_WAIT_PAUSED;
-    step.flow.wait_text = "you took back what the loop decided; start decides again";
+    step.flow.wait_text = "you took back what the loop decided; start (s) decides again";
     undo_add(own, &step);
     buf_free(&what);
 }
