@@ -256,11 +256,16 @@ static bool on_row(void *data, const char *name, const struct store_cell *cells,
                    name, QUERY_MOST_ROWS);
 }
 
+static bool is_wanted(void *data, const char *name) {
+    const struct query_table *table = query_table_find(name);
+    return table && query_wants(data, table);
+}
+
 static bool load_session(struct subject *subject, struct query *query, struct err *err) {
     if (!subject->session)
         return err_set(err, ERR_USAGE, "%.200s has no session, so it has no attempts to ask about",
                        subject->name);
-    return tune_session_rows(subject->session, on_row, query, err);
+    return tune_session_rows(subject->session, is_wanted, on_row, query, err);
 }
 
 bool subject_load(void *data, struct query *query, enum query_part part, struct err *err) {

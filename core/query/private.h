@@ -190,7 +190,7 @@ struct query {
     struct kept kept[TABLE_COUNT];
     struct arena *arena; /* texts of sessions */
     struct text_pool *texts;
-    bool loaded[QUERY_PARTS], wanted[QUERY_PARTS];
+    bool loaded[TABLE_COUNT], wanted[TABLE_COUNT];
     struct source *sources[TABLE_COUNT];
     uint64_t deadline_ns; /* 0: none */
     bool is_over;         /* the deadline has passed */

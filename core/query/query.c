@@ -31,11 +31,17 @@ void table_cell(struct query *query, enum table_id id, size_t row, int column,
         *value = query->kept[id].cells.at[row * table->count + (size_t)column];
 }
 
+static void profile_is_there(struct query *query) {
+    const struct query_table *table;
+    for (size_t id = 0; (table = query_table_at(id)); id++)
+        query->loaded[id] |= table->part == QUERY_PROFILE;
+}
+
 void query_give_profile(struct query *query, const struct query_profile *profile) {
     vtab_forget(query, QUERY_PROFILE);
     query_rows_free(&query->rows);
     query_rows_take(&query->rows, profile);
-    query->loaded[QUERY_PROFILE] = true;
+    profile_is_there(query);
 }
 
 static bool give(struct query *query, struct measured *measured) {
@@ -44,7 +50,7 @@ static bool give(struct query *query, struct measured *measured) {
     vtab_forget(query, QUERY_PROFILE);
     measured_free(query->measured);
     query->measured = measured;
-    query->loaded[QUERY_PROFILE] = true;
+    profile_is_there(query);
     return true;
 }
 
@@ -74,12 +80,23 @@ static void keep_value(struct query *query, enum query_type type, const char *te
     }
 }
 
-bool query_give_row(struct query *query, const struct query_table *table,
-                    const char *const *values) {
+static size_t id_of(const struct query_table *table) {
     size_t id = 0;
     while (query_table_at(id) != table)
         id++;
-    struct kept *kept = &query->kept[id];
+    return id;
+}
+
+bool query_wants(const struct query *query, const struct query_table *table) {
+    size_t id = id_of(table);
+    return query->wanted[id] && !query->loaded[id];
+}
+
+bool query_give_row(struct query *query, const struct query_table *table,
+                    const char *const *values) {
+    struct kept *kept = &query->kept[id_of(table)];
+    if (!query_wants(query, table))
+        return true;
     if (kept->rows == QUERY_MOST_ROWS)
         return false;
     for (size_t i = 0; i < table->count; i++)
@@ -88,14 +105,33 @@ bool query_give_row(struct query *query, const struct query_table *table,
     return true;
 }
 
+/* Has the wanted tables of a part loaded. Of a part that failed nothing is there. */
+static bool load_part(struct query *query, enum query_part part, struct err *err) {
+    const struct query_table *table;
+    bool any = false, ok = true;
+    for (size_t id = 0; (table = query_table_at(id)); id++)
+        any |= table->part == part && query_wants(query, table);
+    ok = !any || query->load(query->data, query, part, err);
+    for (size_t id = 0; any && (table = query_table_at(id)); id++)
+        if (table->part == part && query_wants(query, table)) {
+            query->loaded[id] = ok;
+            query->kept[id].rows = ok ? query->kept[id].rows : 0;
+            query->kept[id].cells.len = ok ? query->kept[id].cells.len : 0;
+        }
+    if (any && ok)
+        vtab_forget(query, part);
+    return ok;
+}
+
+static void want_part(struct query *query, enum query_part part) {
+    const struct query_table *table;
+    for (size_t id = 0; (table = query_table_at(id)); id++)
+        query->wanted[id] |= table->part == part;
+}
+
 bool query_load(struct query *query, enum query_part part, struct err *err) {
-    if (query->loaded[part])
-        return true;
-    if (!query->load(query->data, query, part, err))
-        return false;
-    query->loaded[part] = true;
-    vtab_forget(query, part);
-    return true;
+    want_part(query, part);
+    return load_part(query, part, err);
 }
 
 /* ---- what a question may do ----------------------------------------------------------------- */
@@ -118,8 +154,10 @@ static int authorise(void *data, int action, const char *one, const char *two, c
                                                                                       : SQLITE_OK;
     case SQLITE_READ:
         table = one ? query_table_find(one) : NULL;
-        if (table)
-            query->wanted[table->part] = true;
+        if (table && table->part == QUERY_PROFILE) /* there is one of it */
+            want_part(query, QUERY_PROFILE);
+        else if (table)
+            query->wanted[id_of(table)] = true;
         return SQLITE_OK;
     default: return SQLITE_DENY;
     }
@@ -329,13 +367,14 @@ static void stop_clock(struct query *query, const struct query_limits *limits) {
 }
 
 static bool load_wanted(struct query *query, bool *any, struct err *err) {
+    const struct query_table *table;
     *any = false;
-    for (int part = 0; part < QUERY_PARTS; part++) {
-        bool wanted = query->wanted[part] && !query->loaded[part];
-        if (wanted && !query_load(query, (enum query_part)part, err))
-            return false;
-        *any |= wanted;
-    }
+    for (size_t id = 0; (table = query_table_at(id)); id++)
+        if (query_wants(query, table)) {
+            *any = true;
+            if (!load_part(query, table->part, err))
+                return false;
+        }
     return true;
 }
 
@@ -368,11 +407,9 @@ bool query_run(struct query *query, const char *sql, const struct query_limits *
 bool query_read(struct query *query, const struct query_table *table, query_row_fn *row, void *data,
                 struct err *err) {
     const char *names[MOST_COLUMNS];
-    size_t id = 0;
+    size_t id = id_of(table);
     if (!query_load(query, table->part, err))
         return false;
-    while (query_table_at(id) != table)
-        id++;
     for (size_t i = 0; i < table->count; i++)
         names[i] = table->columns[i].name;
     struct query_answer answer = {table->count, names, NULL};

@@ -64,7 +64,8 @@ struct query_profile {
 struct query;
 /* Makes the rows of a part known: calls query_give_profile or query_give_row. */
 typedef bool query_load_fn(void *data, struct query *query, enum query_part part, struct err *err);
-/* `load` is called at most once for each part, when a question first reads a table of it. */
+/* `load` is called when a question first reads a table: for the whole profile at once, for those
+ * tables of a session that query_wants. */
 struct query *query_open(query_load_fn *load, void *data, struct err *err) CC_MUST_USE;
 void query_close(struct query *query); /* accepts NULL */
 void query_give_profile(struct query *query, const struct query_profile *profile);
@@ -78,8 +79,11 @@ bool query_give_measured(struct query *query, struct str json, struct err *err) 
 bool query_give_tables(struct query *query, const char *folder, struct err *err) CC_MUST_USE;
 /* Whether a folder, or one in it, has a table that a profile cannot be without. */
 bool query_has_tables(const char *folder);
+/* Whether the rows of a table of QUERY_SESSION are asked for and not there yet. */
+bool query_wants(const struct query *query, const struct query_table *table);
 /* Adds a row to a table of QUERY_SESSION, as texts in the order of its columns (NULL: null). They
- * are copied. False when the table has the most rows that it may (QUERY_MOST_ROWS). */
+ * are copied; nothing is done where the table is not wanted. False when it has the most rows that
+ * it may (QUERY_MOST_ROWS). */
 #define QUERY_MOST_ROWS ((size_t)4000000)
 bool query_give_row(struct query *query, const struct query_table *table,
                     const char *const *values);

@@ -169,7 +169,9 @@ static bool save_table(struct query *query, struct saving *saving, const struct 
 static bool save_all(struct query *query, struct saving *saving, struct err *err) {
     const struct query_table *table;
     struct err none = {0};
-    bool has_session = query_load(query, QUERY_SESSION, &none), ok = true;
+    bool has_session = query_load(query, QUERY_SESSION, &none);
+    /* A kernel without a session has no tables of one; a damaged session is no such kernel. */
+    bool ok = has_session || none.kind == ERR_USAGE || err_set(err, none.kind, "%s", none.text);
     sqlite3_exec(saving->db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN", NULL, NULL,
                  NULL); /* a file that is not whole does not get its name */
     for (size_t t = 0; ok && (table = query_table_at(t)); t++)

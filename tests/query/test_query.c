@@ -202,6 +202,10 @@ static void a_part_is_loaded_when_it_is_asked_for(void **state) {
     answer(asked, "SELECT COUNT(*) FROM Line, attempts");
     assert_int_equal(asked->small.loads[QUERY_PROFILE], 1);
     assert_int_equal(asked->small.loads[QUERY_SESSION], 1);
+    answer(asked, "SELECT COUNT(*) FROM seeds, attempts"); /* tables of a session are read apart */
+    assert_int_equal(asked->small.loads[QUERY_SESSION], 2);
+    answer(asked, "SELECT COUNT(*) FROM seeds, attempts");
+    assert_int_equal(asked->small.loads[QUERY_SESSION], 2);
 }
 
 static void what_cannot_be_loaded_is_told(void **state) {

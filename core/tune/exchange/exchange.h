@@ -53,10 +53,11 @@ bool tune_session_repair(const char *session, const char *to, struct tune_repair
  * store/tables.c, and "rounds", whose are in query/tables.def. False ends it. */
 typedef bool tune_row_fn(void *data, const char *table, const struct store_cell *cells,
                          size_t count, struct err *err);
-/* Makes all rows of a session from its log, whatever the tables in session.db say. False and *err
- * when there is no session; ERR_DAMAGED when the log is not as it was written: rows that came
- * before are then not all. */
-bool tune_session_rows(const char *session, tune_row_fn *put, void *data,
+/* Makes the rows of a session from its log, whatever the tables in session.db say, of the tables
+ * that are wanted (NULL: all). False and *err when there is no session; ERR_DAMAGED when the log is
+ * not as it was written: rows that came before are then not all. */
+typedef bool tune_wants_fn(void *data, const char *table);
+bool tune_session_rows(const char *session, tune_wants_fn *wants, tune_row_fn *put, void *data,
                        struct err *err) CC_MUST_USE;
 /* The kernel and the reference that a session's folder is about: new strings, the latter may be
  * NULL. */

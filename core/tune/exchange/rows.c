@@ -22,6 +22,7 @@ static struct store_cell text(const char *value) {
 
 struct rows {
     const struct tune_state *state;
+    tune_wants_fn *wants; /* NULL: all tables are wanted */
     tune_row_fn *put;
     void *data;
     struct err *err;
@@ -29,6 +30,10 @@ struct rows {
 
 #define PUT(rows, table, cells) \
     ((rows)->put((rows)->data, table, cells, COUNT_OF(cells), (rows)->err))
+
+static bool wants(const struct rows *rows, const char *table) {
+    return !rows->wants || rows->wants(rows->data, table);
+}
 
 static bool row_attempt(const struct rows *rows, const struct tune_attempt *attempt) {
     const struct tune_verdict *verdict = &attempt->verdict;
@@ -101,12 +106,18 @@ static bool rows_lines(const struct rows *rows, const struct tune_attempt *attem
     return true;
 }
 
+static bool rows_of(const struct rows *rows, const struct tune_attempt *attempt) {
+    return (!wants(rows, "attempts") || row_attempt(rows, attempt)) &&
+           (!wants(rows, "samples") ||
+            (rows_samples(rows, attempt, false) && rows_samples(rows, attempt, true))) &&
+           (!wants(rows, "seeds") || rows_seeds(rows, attempt)) &&
+           (!wants(rows, "metrics") || rows_metrics(rows, attempt)) &&
+           (!wants(rows, "lines") || rows_lines(rows, attempt));
+}
+
 bool tune_attempt_rows(const struct tune_state *state, const struct tune_attempt *attempt,
                        tune_row_fn *put, void *data, struct err *err) {
-    const struct rows rows = {state, put, data, err};
-    return row_attempt(&rows, attempt) && rows_samples(&rows, attempt, false) &&
-           rows_samples(&rows, attempt, true) && rows_seeds(&rows, attempt) &&
-           rows_metrics(&rows, attempt) && rows_lines(&rows, attempt);
+    return rows_of(&(struct rows){state, NULL, put, data, err}, attempt);
 }
 
 /* ------------------------------------------------------------------------------------ rounds */
@@ -177,17 +188,18 @@ static bool rows_rounds(const struct rows *rows) {
 static bool rows_of_all(struct tune_state *state, const struct rows *rows) {
     bool ok = true;
     for (size_t i = 0; ok && i < state->attempts.len; i++) {
-        ok = tune_attempt_rows(state, &state->attempts.at[i], rows->put, rows->data, rows->err) &&
+        ok = rows_of(rows, &state->attempts.at[i]) &&
              (!state->trouble || err_set(rows->err, ERR_DAMAGED, "%s", state->trouble));
         vec_free(&state->attempts.at[i].lines_kept);
     }
-    return ok && rows_rounds(rows);
+    return ok && (!wants(rows, "rounds") || rows_rounds(rows));
 }
 
-bool tune_session_rows(const char *session, tune_row_fn *put, void *data, struct err *err) {
+bool tune_session_rows(const char *session, tune_wants_fn *wanted, tune_row_fn *put, void *data,
+                       struct err *err) {
     struct store *store = store_open(session, true, err);
     struct tune_state *state = store ? tune_state_new() : NULL;
-    const struct rows rows = {state, put, data, err};
+    const struct rows rows = {state, wanted, put, data, err};
     bool ok = state && tune_log_read(&store, state, err) && rows_of_all(state, &rows);
     tune_state_free(state);
     store_close(store);
