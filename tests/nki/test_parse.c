@@ -196,6 +196,13 @@ static const struct {
     {"match x:\n    case 1:\n        pass\ny = = 1\n",
      "1:1: hone does not know the match statement yet; use if, elif and else\n4:5: "
      "found '=', expected an expression"},
+    {"try:\n    a\nexcept* E:\n    b\n",
+     "3:7: hone does not know groups of exceptions yet; use except"},
+    {"def f[T: (int, str)](x: T): pass\nclass C[T](B): pass\n",
+     "1:6: hone does not know parameters of types yet; leave them out\n"
+     "2:8: hone does not know parameters of types yet; leave them out"},
+    {"type X = int\ntype = 1\ntype(x)\n",
+     "1:1: hone does not know the statement type yet; leave the word out"},
     {"x = '\xff'\n", "1:6: found the byte 0xff, which is no UTF-8; save the file as UTF-8"},
     {"try:\n    a\n", "1:1: this 'try' has no 'except' and no 'finally'"},
     {"else: pass\n", "1:1: this branch follows no 'if' or loop; check the indentation"},

@@ -87,5 +87,6 @@ const struct interp_library python_library = {
     .method = method_find,
     .tuple_method = named_tuple_method,
     .is_gap = builtin_is_gap,
+    .name_is_gap = builtin_name_is_gap,
     .is_type = builtin_is_type,
 };

@@ -48,6 +48,7 @@ struct method_table {
 extern const struct method_table str_methods, list_methods, tuple_methods, dict_methods,
     set_methods, int_methods, float_methods;
 /* builtins_gaps.c: whether Python has the method, though hone does not: then that is hone's gap. */
+bool builtin_name_is_gap(const char *module, struct str name);
 bool builtin_is_gap(enum value_kind kind, bool is_set, struct str name);
 extern const struct method_table math_functions, itertools_functions, functools_functions,
     operator_functions, copy_functions, dataclasses_functions, enum_functions,

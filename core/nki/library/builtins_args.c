@@ -75,7 +75,8 @@ bool builtin_text(struct interp *in, const struct call *call, struct value value
 
 bool builtin_whole(struct interp *in, const struct call *call, double f, struct value *result) {
     if (!(f > -9.2e18 && f < 9.2e18))
-        return interp_error(in, call->node, "OverflowError", "%g does not fit a 64-bit integer", f);
+        return interp_error(in, call->node, "hone-gap-python", "%g does not fit a 64-bit integer",
+                            f);
     *result = value_int((int64_t)f);
     return true;
 }

@@ -93,12 +93,12 @@ NATIVE(do_gcd) {
         if (!call->data)
             all = common;
         else if (common && __builtin_mul_overflow(all / common, size_of(i), &all))
-            return interp_error(in, call->node, "OverflowError", "lcm() over 64 bits");
+            return interp_error(in, call->node, "hone-gap-python", "lcm() over 64 bits");
         else if (!common)
             all = 0;
     }
     if (all > INT64_MAX)
-        return interp_error(in, call->node, "OverflowError", "the result is over 64 bits");
+        return interp_error(in, call->node, "hone-gap-python", "the result is over 64 bits");
     *result = value_int((int64_t)all);
     return true;
 }
@@ -146,10 +146,38 @@ NATIVE(do_factorial) {
     if (!builtin_arity(in, call, 1, 1) || !builtin_int(in, call, call->args[0], &i))
         return false;
     if (i < 0 || i > 20)
-        return interp_error(in, call->node, "OverflowError", "factorial() of %lld", (long long)i);
+        return interp_error(in, call->node, i < 0 ? "ValueError" : "hone-gap-python",
+                            i < 0
+                                ? "factorial() of %lld"
+                                : "factorial() of %lld does not fit a 64-bit integer, and hone has "
+                                  "no larger ones",
+                            (long long)i);
     for (int64_t k = 2; k <= i; k++)
         all *= k;
     *result = value_int(all);
+    return true;
+}
+
+/* comb and perm; data is set for perm. Each product is a whole number on the way. */
+NATIVE(do_choose) {
+    int64_t n, k = 0, all = 1;
+    bool both = call->n_args == 2;
+    if (!builtin_arity(in, call, call->data ? 1 : 2, 2) ||
+        !builtin_int(in, call, call->args[0], &n) ||
+        (both && !builtin_int(in, call, call->args[1], &k)))
+        return false;
+    k = both ? k : n;
+    if (n < 0 || k < 0)
+        return interp_error(in, call->node, "ValueError", "comb() and perm() of a negative number");
+    bool none = k > n;
+    k = none ? 0 : call->data ? k : MIN_OF(k, n - k);
+    for (int64_t i = 1; i <= k; i++) {
+        if (__builtin_mul_overflow(all, n - k + i, &all))
+            return interp_error(in, call->node, "hone-gap-python",
+                                "comb() and perm() over 64 bits, and hone has no larger integers");
+        all = call->data ? all : all / i;
+    }
+    *result = value_int(none ? 0 : all);
     return true;
 }
 
@@ -190,6 +218,7 @@ static const struct value_native math_rows[] = {
     {"math.isqrt", do_isqrt, NULL},       {"math.prod", do_prod, NULL},
     {"math.isinf", do_is_float, "i"},     {"math.isnan", do_is_float, "n"},
     {"math.isfinite", do_is_float, "f"},  {"math.factorial", do_factorial, NULL},
+    {"math.comb", do_choose, NULL},       {"math.perm", do_choose, ""},
     {"math.isclose", do_isclose, NULL},
 };
 

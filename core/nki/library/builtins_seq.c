@@ -312,6 +312,17 @@ NATIVE(do_subset) {
                       result);
 }
 
+NATIVE(do_disjoint) {
+    struct value other, both;
+    bool truth;
+    if (!builtin_arity(in, call, 1, 1) || !as_set(in, call, call->args[0], &other) ||
+        !op_binary(in, call->node, NKI_BIT_AND, call->self, other, &both) ||
+        !interp_truth(in, call->node, both, &truth))
+        return false;
+    *result = value_bool(!truth);
+    return true;
+}
+
 static const struct value_native set_rows[] = {
     {"add", do_add, NULL},
     {"discard", do_discard, NULL},
@@ -321,6 +332,7 @@ static const struct value_native set_rows[] = {
     {"difference", do_set_op, "2"},
     {"symmetric_difference", do_set_op, "3"},
     {"update", do_set_update, NULL},
+    {"isdisjoint", do_disjoint, NULL},
     {"issubset", do_subset, NULL},
     {"issuperset", do_subset, ""},
     {"clear", do_dict_clear, NULL},

@@ -489,6 +489,8 @@ bool argument_value(struct interp *in, const struct nki_node *node, const struct
 /* interp_except.c */
 enum flow exec_raise(struct interp *in, const struct nki_node *stmt);
 enum flow exec_try(struct interp *in, const struct nki_node *stmt);
+/* Calls a context's __exit__ for the failure that is set. True: it takes it, and it is gone. */
+bool context_takes(struct interp *in, const struct nki_node *node, struct value context);
 bool builtin_exception(struct interp *in, const char *name, struct value *result);
 
 /* value_format.c */

@@ -127,6 +127,8 @@ const struct value_str *interp_intern(struct interp *in, struct str text) {
 
 /* ---- errors --------------------------------------------------------------------------------- */
 
+#define GAP_CODE "hone-gap" /* what codes of things begin with that hone cannot do yet */
+
 static const char *callee_name(struct interp *in, const struct frame *frame) {
     const struct nki_node *node = frame->scope->node;
     if (node->kind == NKI_LAMBDA)
@@ -159,6 +161,9 @@ static bool fail(struct interp *in, const struct nki_node *node, const char *cod
         return false;
     }
     *failure = (struct failure){.set = true};
+    /* Python would not raise what hone cannot do, so that no except may have it. */
+    failure->fatal =
+        in->tries && !in->tolerant && code && !strncmp(code, GAP_CODE, strlen(GAP_CODE));
     snprintf(failure->code, sizeof failure->code, "%s", code ? code : "");
     failure->message = arena_strndup(in->heap, message->at ? message->at : "", message->len);
     buf_free(message);
@@ -198,8 +203,9 @@ bool interp_broken(struct interp *in, const struct nki_node *node, struct str na
     const struct failure *failure = &broken->failure;
     const struct failure *first = failure->first ? failure->first : failure;
     bool fresh = !in->failure.set;
-    interp_error(in, node, "NameError", "'" STR_FMT "'%s%s has no value: %s", STR_ARG(name),
-                 path ? " of " : "", path ? path : "", broken->why);
+    bool is_gap = !strncmp(first->code, GAP_CODE, strlen(GAP_CODE));
+    interp_error(in, node, is_gap ? first->code : "NameError", "'" STR_FMT "'%s%s has no value: %s",
+                 STR_ARG(name), path ? " of " : "", path ? path : "", broken->why);
     /* An error in another file is told there; who needs the name is a note. */
     if (fresh && first->unit && first->unit != in->frame->unit)
         in->failure.first = first;

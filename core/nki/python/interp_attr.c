@@ -221,6 +221,9 @@ static bool plain_attr(struct interp *in, struct value object, struct str name,
 static bool no_name(struct interp *in, const struct nki_node *node, const char *module,
                     struct str name) {
     const struct nki_program *program = interp_program(in);
+    if (in->library->name_is_gap(module, name))
+        return interp_error(in, node, "hone-gap-python", "hone does not know %s." STR_FMT " yet",
+                            module, STR_ARG(name));
     struct nki_profile profile = {in->dialect, program->release, program->generation};
     const char *near = nki_name_near(str_of(module), name, &profile);
     return interp_error(in, node, "AttributeError",
@@ -228,11 +231,28 @@ static bool no_name(struct interp *in, const struct nki_node *node, const char *
                         near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
+/* Python's objects have more of the names that begin and end with two underscores than hone's. */
+static bool is_special(struct str name) {
+    return name.len > 4 && !memcmp(name.at, "__", 2) && !memcmp(name.at + name.len - 2, "__", 2);
+}
+
+/* Whether what is missing is a method of a type of Python, or of its values. */
+static bool is_gap(struct interp *in, struct value object, struct str name) {
+    enum value_kind kind = object.kind;
+    bool is_set = kind == VALUE_DICT && object.dict->is_set;
+    if (kind == VALUE_NATIVE && in->library->is_type(object.native, &kind))
+        is_set = str_is(str_of(object.native->name), "set");
+    return in->library->is_gap(kind, is_set, name);
+}
+
 static bool no_attr(struct interp *in, const struct nki_node *node, struct value object,
                     struct str name) {
     if (object.kind == VALUE_MODULE)
         return no_name(in, node, object.module->name, name);
-    if (in->library->is_gap(object.kind, object.kind == VALUE_DICT && object.dict->is_set, name))
+    if (is_special(name) && object.kind != VALUE_OBJECT)
+        return interp_error(in, node, "hone-gap-python", "hone does not know '" STR_FMT "' of %s",
+                            STR_ARG(name), value_type_name(object));
+    if (is_gap(in, object, name))
         return interp_error(in, node, "hone-gap-python",
                             "hone does not know the method '" STR_FMT "' of %s", STR_ARG(name),
                             value_type_name(object));

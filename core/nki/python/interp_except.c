@@ -116,6 +116,24 @@ enum flow exec_raise(struct interp *in, const struct nki_node *stmt) {
     return FLOW_ERROR;
 }
 
+bool context_takes(struct interp *in, const struct nki_node *node, struct value context) {
+    bool found, taken = false;
+    if (in->failure.fatal)
+        return false;
+    struct value exception = as_exception(in), result = NONE_VALUE;
+    struct value cls = {.kind = VALUE_CLASS, .cls = exception.object->cls};
+    struct value args[3] = {cls, exception, NONE_VALUE};
+    struct failure failure = in->failure;
+    in->failure.set = false;
+    if (!call_method(in, node, &(struct method_use){context, "__exit__", args, 3}, &found,
+                     &result) ||
+        !interp_truth(in, node, result, &taken))
+        return false;
+    if (!taken)
+        in->failure = failure;
+    return taken;
+}
+
 static bool matches(const struct value *types, size_t n, struct value exception) {
     for (size_t i = 0; i < n; i++) {
         if (types[i].kind == VALUE_CLASS && class_is(exception.object->cls, types[i].cls))

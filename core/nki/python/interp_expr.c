@@ -336,7 +336,7 @@ static bool eval_node(struct interp *in, const struct nki_node *node, struct val
             return interp_error(in, node, "hone-gap-python",
                                 "hone knows no complex numbers in kernels");
         if (node->constant.is_big)
-            return interp_error(in, node, "OverflowError",
+            return interp_error(in, node, "hone-gap-python",
                                 "whole numbers in kernels have at most 63 bits; write %g for a "
                                 "float",
                                 node->constant.number);

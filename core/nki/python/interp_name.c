@@ -61,6 +61,9 @@ static void guess_from(struct guess *guess, const struct map *names) {
 }
 
 static bool unknown_name(struct interp *in, const struct nki_node *node, struct str name) {
+    if (in->library->name_is_gap("builtins", name))
+        return interp_error(in, node, "hone-gap-python",
+                            "hone does not know Python's " STR_FMT " yet", STR_ARG(name));
     struct guess guess = {name, {"", 0}, name.len < 3 ? 1 : name.len < 6 ? 2 : 3};
     for (const struct scope *s = in->frame->scope; s; s = s->parent)
         guess_from(&guess, &s->names);

@@ -7,8 +7,10 @@
 #include <math.h>
 
 static bool overflow(struct interp *in, const struct nki_node *node, enum nki_binary op) {
-    return interp_error(in, node, "OverflowError",
-                        "the result of '%s' does not fit a 64-bit integer", nki_binary_text(op));
+    return interp_error(in, node, "hone-gap-python",
+                        "the result of '%s' does not fit a 64-bit integer, and hone has no larger "
+                        "ones",
+                        nki_binary_text(op));
 }
 
 static bool by_zero(struct interp *in, const struct nki_node *node) {

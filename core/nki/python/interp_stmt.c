@@ -310,10 +310,13 @@ static enum flow with_item(struct interp *in, const struct nki_node *stmt, uint3
         return FLOW_ERROR;
     if (item->with_item.optional_vars && !assign_target(in, item->with_item.optional_vars, bound))
         return FLOW_ERROR;
+    bool may_take = context.kind == VALUE_OBJECT; /* what it decides comes first, as in try */
+    in->tries += may_take;
     enum flow flow = with_item(in, stmt, k + 1);
-    if (flow != FLOW_ERROR && !leave_context(in, expr, context))
-        return FLOW_ERROR;
-    return flow;
+    in->tries -= may_take;
+    if (flow == FLOW_ERROR)
+        return may_take && context_takes(in, expr, context) ? FLOW_NEXT : FLOW_ERROR;
+    return leave_context(in, expr, context) ? flow : FLOW_ERROR;
 }
 
 static enum flow exec_with(struct interp *in, const struct nki_node *stmt) {

@@ -315,6 +315,8 @@ struct interp_library {
     const struct value_native *(*tuple_method)(struct str name);
     /* Whether Python has such a method, which is missing here. */
     bool (*is_gap)(enum value_kind kind, bool is_set, struct str name);
+    /* Whether a module of Python has such a name ("builtins": those that need no import). */
+    bool (*name_is_gap)(const char *module, struct str name);
     /* Whether the builtin is a type ("int"). Sets *kind to the kind of its values. */
     bool (*is_type)(const struct value_native *native, enum value_kind *kind);
 };

@@ -128,6 +128,11 @@ static struct nki_node *parse_with(struct nki_parser *p) {
 static void push_handler(struct nki_parser *p) {
     struct nki_node *node = parser_node(p, NKI_EXCEPT_HANDLER, p->token->start);
     parser_next(p);
+    if (parser_at_op(p, OP1('*'))) {
+        nki_gap(p->faults, (struct nki_span){p->token->start, p->token->end},
+                "hone does not know groups of exceptions yet; use except");
+        parser_next(p);
+    }
     if (!parser_at_op(p, OP1(':'))) {
         node->except_handler.type = parser_adopt(p, node, parse_expression(p));
         if (parser_accept_word(p, NKI_WORD_AS))
@@ -162,11 +167,25 @@ static struct nki_node *parse_try(struct nki_parser *p) {
 
 /* ---- functions and classes ----------------------------------------------------------------- */
 
+/* "[T: int]" behind the name of a function, a class or a type (Python 3.12). */
+static void skip_type_parameters(struct nki_parser *p) {
+    int depth = 0;
+    if (!parser_at_op(p, OP1('[')))
+        return;
+    nki_gap(p->faults, (struct nki_span){p->token->start, p->token->end},
+            "hone does not know parameters of types yet; leave them out");
+    do {
+        depth += parser_at_op(p, OP1('[')) - parser_at_op(p, OP1(']'));
+        parser_next(p);
+    } while (depth && p->token->kind != NKI_TOKEN_NEWLINE && p->token->kind != NKI_TOKEN_END);
+}
+
 static struct nki_node *parse_def(struct nki_parser *p) {
     struct nki_node *node = parser_node(p, NKI_FUNCTION_DEF, p->token->start);
     parser_next(p);
     node->function_def.name =
         parser_need_name(p, "the name of the function", &node->function_def.name_span);
+    skip_type_parameters(p);
     parser_need_op(p, OP1('('), "'(' and the parameters");
     node->function_def.args = parser_adopt(p, node, parse_parameters(p, OP1(')')));
     parser_need_op(p, OP1(')'), "',' or ')' in the parameters");
@@ -181,6 +200,7 @@ static struct nki_node *parse_class(struct nki_parser *p) {
     struct nki_node *node = parser_node(p, NKI_CLASS_DEF, p->token->start);
     parser_next(p);
     node->class_def.name = parser_need_name(p, "the name of the class", &node->class_def.name_span);
+    skip_type_parameters(p);
     if (parser_accept_op(p, OP1('(')))
         parse_call_arguments(p, node, &node->class_def.bases, &node->class_def.keywords);
     parser_close(p, node);
