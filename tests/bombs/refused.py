@@ -35,7 +35,7 @@ def kernel(body, before=""):
 def chain(folder):
     for i in range(300):
         with open(os.path.join(folder, "part%d.py" % i), "w", encoding="utf-8") as file:
-            file.write("import part%d\nSIZE = part%d.SIZE\n" % (i + 1, i + 1))
+            file.write("import part%d  %s\nSIZE = part%d.SIZE  %s\n" % (i + 1, MARK, i + 1, MARK))
     return kernel("    n = part0.SIZE %s\n" % MARK, "import part0\n\n\n")
 
 

@@ -381,6 +381,7 @@ static void what_is_missing_here_is_no_error_of_the_kernel(void **state) {
          "    except ValueError:\n        return 'no'\n",
          "no"},
         {"{1, 2}.isdisjoint([3]), {1, 2}.isdisjoint({2})", "(True, False)"},
+        {"class I:\n    def __index__(self): return 2\ndef k():\n    return [1, 2, 3][I()]\n", "3"},
         {"class M:\n    def __init__(self, t): self.t = t; self.got = None\n"
          "    def __enter__(self): return self\n"
          "    def __exit__(self, kind, value, trace):\n"

@@ -53,6 +53,10 @@ static bool index_of(struct interp *in, const struct nki_node *node, struct valu
     int64_t n;
     if (key.kind == VALUE_OBJECT && key.object->cls->is_int)
         key = key.object->inner;
+    bool found = false;
+    if (key.kind == VALUE_OBJECT &&
+        !call_method(in, node, &(struct method_use){key, "__index__", NULL, 0}, &found, &key))
+        return false;
     if (!is_integer(key))
         return interp_error(in, node, "TypeError", "the index of a %s must be an integer, not %s",
                             value_type_name(object), value_type_name(key));
