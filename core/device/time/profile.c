@@ -24,7 +24,7 @@ struct profiler {
     const struct device_image *image;
     const struct allocation *allocation;
     const struct timeline *time;
-    const struct folded *folded;
+    struct folded *folded;
     struct together *together; /* with the cores beside it; NULL: there is one */
     bool is_steady;            /* all that is counted repeats where rounds were left out */
     const struct issue_costs *costs;
@@ -446,21 +446,12 @@ static void fill_lines(struct profiler *p) {
  * profile was made of. */
 static bool latency_without(struct profiler *p, const struct timing *timing, int queue,
                             double *ns) {
-    struct folded folded;
-    if (p->allocation->gaps.len) {
-        if (folded_again(p->folded, queue, ns))
-            return true;
-        if (!folded_make(timing, queue, &folded))
-            return false;
-        *ns = folded.latency_ns;
-        folded_free(&folded);
-        return true;
-    }
-    if (p->together) {
+    if (p->folded->allocation->gaps.len)
+        return folded_again(timing, queue, p->folded, ns);
+    if (p->together)
         *ns = together_again(p->together, queue);
-        return true;
-    }
-    *ns = timeline_latency(p->folded->time, queue);
+    else
+        *ns = timeline_latency(p->folded->time, queue);
     return true;
 }
 
@@ -478,6 +469,8 @@ static void fill_bounds(struct profiler *p, const struct timing *timing) {
         double less = whole;
         if (critical > WORTH_LIFTING * whole)
             p->is_steady &= latency_without(p, timing, queue, &less);
+        if (!p->is_steady)
+            return;
         double ns = MIN_OF(less, whole) + around;
         *vec_push(&p->profile->bounds) = (struct device_bound){names[queue], busy, ns};
         if (p->profile->latency_us * 1e3 - ns > best) {
@@ -505,6 +498,18 @@ static void fill_queues(struct profiler *p) {
             (struct device_queue){queue_names[queue], queue_engine((enum queue)queue)};
 }
 
+/* The spans of all rounds take more memory than the schedule that they come from. */
+static void bounds_and_spans(struct profiler *p, const struct timing *timing) {
+    struct spans_copy *copy = spans_copy_make(p->folded);
+    vec_free(&p->profile->spans);
+    fill_bounds(p, timing);
+    folded_free(p->folded);
+    if (p->is_steady)
+        spans_of_whole(copy, p->start_ns, p->profile);
+    else
+        spans_copy_free(copy);
+}
+
 static bool fill_profile(struct profiler *p, const struct timing *timing) {
     const struct device_constants *table = p->table;
     fill_queues(p);
@@ -520,10 +525,12 @@ static bool fill_profile(struct profiler *p, const struct timing *timing) {
     fill_metrics(p);
     fill_lines(p);
     if (p->allocation->gaps.len && timing->all_spans)
-        spans_of_whole(p->folded, p->start_ns, p->profile);
-    else if (p->allocation->gaps.len)
-        fill_spans(p, true); /* where they are in the whole program */
-    fill_bounds(p, timing);
+        bounds_and_spans(p, timing);
+    else {
+        if (p->allocation->gaps.len)
+            fill_spans(p, true); /* where they are in the whole program */
+        fill_bounds(p, timing);
+    }
     return p->is_steady;
 }
 

@@ -143,6 +143,7 @@ struct run {
     size_t n_seen;
     struct words words; /* of the state noted last; its memory is used again */
     uint32_t turns;     /* issues scheduled so far */
+    bool is_enough;     /* it is known that other periods have to be kept; the rest is of no use */
     uint32_t *cut_of;   /* per issue: cut number + 1 where it begins a period; 0 */
     uint32_t *reach;    /* per gap: the furthest issue that one from there on has touched */
 };
@@ -187,6 +188,17 @@ struct folded {
     const uint32_t *instrs;    /* per instruction: its number in the whole program */
     const struct folded *peer; /* the core that it meets; NULL: it meets none */
 };
+/* The loops of which rounds were left out, one of each for each. */
+struct rounds {
+    size_t n;
+    const struct gap *gaps;
+    const struct nki_fold *folds;
+    const struct steady *steady;
+};
+struct rounds folded_rounds(const struct folded *folded);
+/* Of what was scheduled as the `turn`-th: as folded_shift and folded_weight. */
+double rounds_shift(const struct rounds *rounds, uint32_t turn);
+uint64_t rounds_weight(const struct rounds *rounds, uint32_t turn);
 /* What a kernel is timed with: the image, the constants, passes that are left out. */
 struct timing {
     const struct device_image *image;
@@ -200,9 +212,10 @@ struct timing {
  * of steady ones. False, with nothing to free, when too few were kept for that. */
 bool folded_make(const struct timing *timing, int lifted, struct folded *folded) CC_MUST_USE;
 void folded_free(struct folded *folded);
-/* The latency with a queue lifted, by another schedule in the place of the one there is; `folded`
- * does for nothing else then. False when it is not steady in what was kept. */
-bool folded_again(const struct folded *folded, int lifted, double *latency_ns) CC_MUST_USE;
+/* The latency with a queue lifted, by another schedule in the place of the one there is: with other
+ * periods kept, where those do not do for it. False, with nothing to free, as folded_make. */
+bool folded_again(const struct timing *timing, int lifted, struct folded *folded,
+                  double *latency_ns) CC_MUST_USE;
 /* For a program without folds: all but the schedule, whose timeline is still to be made. */
 void folded_prepare(const struct timing *timing, struct folded *folded);
 /* By how much later issue s starts in the whole program. */
@@ -241,8 +254,11 @@ void taken_find(const struct folded *folded, struct time_trace *trace);
 /* ---- spans ---------------------------------------------------------------------------------- */
 
 /* spans.c: the spans of all rounds, by queue and start. Instructions have their numbers in the
- * program of which nothing was left out. */
-void spans_of_whole(const struct folded *folded, double start_ns, struct device_profile *profile);
+ * program of which nothing was left out. They take much memory, so what they are made of is copied
+ * first, and they are made when the schedule is no more; that frees the copy. */
+struct spans_copy *spans_copy_make(const struct folded *folded);
+void spans_of_whole(struct spans_copy *copy, double start_ns, struct device_profile *profile);
+void spans_copy_free(struct spans_copy *copy);
 /* Sorts spans by start, then instruction. */
 void spans_sort(struct device_span *spans, size_t n);
 

@@ -639,7 +639,7 @@ static void go_on(struct run *run) {
 void timeline_again(struct timeline *time, int lifted) {
     struct run *run = time->run;
     reset(run, lifted);
-    for (size_t done = 0; done < run->allocation->issues.len; done++)
+    for (size_t done = 0; done < run->allocation->issues.len && !run->is_enough; done++)
         go_on(run);
 }
 

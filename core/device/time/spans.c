@@ -34,21 +34,60 @@ void spans_sort(struct device_span *spans, size_t n) {
 
 /* ---- the whole program ---------------------------------------------------------------------- */
 
+struct spans_copy {
+    struct device_span *turns; /* issues in the order they were scheduled */
+    size_t n;
+    struct gap *gaps;
+    struct nki_fold *folds;
+    struct steady *steady;
+    struct rounds rounds; /* these */
+};
 struct whole {
-    const struct folded *folded;
-    uint32_t *order; /* issues in the order they were scheduled */
+    const struct spans_copy *copy;
     double start_ns;
     struct device_span *next[QUEUE_COUNT];
 };
 
+#define ABSENT QUEUE_COUNT    /* in the place of the queue */
+#define TRIM_BYTES (16 << 20) /* so many of spans lie in no place that was freed */
+
+struct spans_copy *spans_copy_make(const struct folded *folded) {
+    const struct allocation *allocation = folded->allocation;
+    struct rounds rounds = folded_rounds(folded);
+    struct spans_copy *copy = mem_alloc(1, sizeof *copy);
+    copy->n = allocation->issues.len;
+    copy->turns = mem_alloc(copy->n + 1, sizeof *copy->turns);
+    copy->gaps = mem_dup(rounds.gaps, rounds.n * sizeof *rounds.gaps);
+    copy->folds = mem_dup(rounds.folds, rounds.n * sizeof *rounds.folds);
+    copy->steady = mem_dup(rounds.steady, rounds.n * sizeof *rounds.steady);
+    copy->rounds = (struct rounds){rounds.n, copy->gaps, copy->folds, copy->steady};
+    for (uint32_t s = 0; s < copy->n; s++) {
+        const struct issue *issue = &allocation->issues.at[s];
+        bool absent = issue->kind == ISSUE_ABSENT;
+        copy->turns[folded->time->turn[s]] = (struct device_span){
+            issue->instr, absent ? (uint8_t)ABSENT : issue_cost_at(folded->costs, s)->queue,
+            folded->time->start[s], folded->time->end[s]};
+    }
+    return copy;
+}
+
+void spans_copy_free(struct spans_copy *copy) {
+    if (!copy)
+        return;
+    free(copy->gaps);
+    free(copy->folds);
+    free(copy->steady);
+    free(copy->turns);
+    free(copy);
+}
+
 /* How far what comes in the schedule of gap `g` has moved in the program, when `done` periods of
  * those left out have passed. */
-static uint32_t moved(const struct folded *folded, uint32_t instr, size_t g, uint64_t done) {
-    const struct allocation *allocation = folded->allocation;
+static uint32_t moved(const struct rounds *rounds, uint32_t instr, size_t g, uint64_t done) {
     int64_t by = 0;
-    for (size_t f = 0; f <= g && f < allocation->gaps.len; f++) {
-        const struct nki_fold *fold = &allocation->folds[f];
-        uint64_t left = allocation->gaps.at[f].left_out, passed = f < g ? left : done;
+    for (size_t f = 0; f <= g && f < rounds->n; f++) {
+        const struct nki_fold *fold = &rounds->folds[f];
+        uint64_t left = rounds->gaps[f].left_out, passed = f < g ? left : done;
         if (instr >= fold->first) /* hidden periods are in front of those that are kept */
             by += ((int64_t)passed - (int64_t)(left - fold->left_out)) * (int64_t)fold->length;
     }
@@ -56,63 +95,60 @@ static uint32_t moved(const struct folded *folded, uint32_t instr, size_t g, uin
 }
 
 static void add_turns(struct whole *whole, uint32_t from, uint32_t to, size_t g, uint64_t done) {
-    const struct folded *folded = whole->folded;
-    const struct steady *steady = g < folded->allocation->gaps.len ? &folded->steady[g] : NULL;
+    const struct rounds *rounds = &whole->copy->rounds;
+    const struct steady *steady = g < rounds->n ? &rounds->steady[g] : NULL;
     for (uint32_t turn = from; turn < to; turn++) {
-        uint32_t s = whole->order[turn];
-        const struct issue *issue = &folded->allocation->issues.at[s];
-        uint8_t queue = issue_cost_at(folded->costs, s)->queue;
-        if (issue->kind == ISSUE_ABSENT)
+        const struct device_span *span = &whole->copy->turns[turn];
+        if (span->queue == ABSENT)
             continue;
-        double ahead = whole->start_ns + folded_shift(folded, s) +
+        double ahead = whole->start_ns + rounds_shift(rounds, turn) +
                        (done ? (double)(done / steady->period) * steady->step_ns : 0);
-        *whole->next[queue]++ =
-            (struct device_span){moved(folded, issue->instr, g, done), queue,
-                                 ahead + folded->time->start[s], ahead + folded->time->end[s]};
+        *whole->next[span->queue]++ =
+            (struct device_span){moved(rounds, span->instr, g, done), span->queue,
+                                 ahead + span->start_ns, ahead + span->end_ns};
     }
 }
 
 /* Where the spans of each queue begin; returns how many there are. */
-static size_t count_spans(const struct folded *folded, size_t first[QUEUE_COUNT + 1]) {
-    const struct allocation *allocation = folded->allocation;
+static size_t count_spans(const struct spans_copy *copy, size_t first[QUEUE_COUNT + 1]) {
     memset(first, 0, (QUEUE_COUNT + 1) * sizeof *first);
-    for (uint32_t s = 0; s < allocation->issues.len; s++)
-        if (allocation->issues.at[s].kind != ISSUE_ABSENT)
-            first[issue_cost_at(folded->costs, s)->queue + 1] += folded_weight(folded, s);
+    for (uint32_t turn = 0; turn < copy->n; turn++)
+        if (copy->turns[turn].queue != ABSENT)
+            first[copy->turns[turn].queue + 1] += rounds_weight(&copy->rounds, turn);
     for (int queue = 0; queue < QUEUE_COUNT; queue++)
         first[queue + 1] += first[queue];
     return first[QUEUE_COUNT];
 }
 
 static void add_all(struct whole *whole) {
-    const struct folded *folded = whole->folded;
+    const struct rounds *rounds = &whole->copy->rounds;
     uint32_t turn = 0;
     size_t g = 0;
-    for (; g < folded->allocation->gaps.len; g++) {
-        const struct steady *steady = &folded->steady[g];
-        uint64_t left = folded->allocation->gaps.at[g].left_out;
+    for (; g < rounds->n; g++) {
+        const struct steady *steady = &rounds->steady[g];
+        uint64_t left = rounds->gaps[g].left_out;
         add_turns(whole, turn, steady->from, g, 0);
         for (uint64_t done = 0; done <= left; done += steady->period)
             add_turns(whole, steady->from, steady->since, g, done);
         turn = steady->since;
     }
-    add_turns(whole, turn, (uint32_t)folded->allocation->issues.len, g, 0);
+    add_turns(whole, turn, (uint32_t)whole->copy->n, g, 0);
 }
 
-void spans_of_whole(const struct folded *folded, double start_ns, struct device_profile *profile) {
-    size_t first[QUEUE_COUNT + 1], n = folded->allocation->issues.len;
-    struct whole whole = {folded, mem_alloc(n + 1, sizeof *whole.order), start_ns, {0}};
+void spans_of_whole(struct spans_copy *copy, double start_ns, struct device_profile *profile) {
+    size_t first[QUEUE_COUNT + 1], n = count_spans(copy, first);
+    struct whole whole = {copy, start_ns, {0}};
     vec_free(&profile->spans);
-    vec_reserve(&profile->spans, count_spans(folded, first));
-    profile->spans.len = first[QUEUE_COUNT];
-    for (uint32_t s = 0; s < n; s++)
-        whole.order[folded->time->turn[s]] = s;
+    if (n * sizeof *profile->spans.at >= TRIM_BYTES)
+        os_return_memory();
+    vec_reserve(&profile->spans, n);
+    profile->spans.len = n;
     for (int queue = 0; queue < QUEUE_COUNT; queue++)
         whole.next[queue] = profile->spans.at + first[queue];
     add_all(&whole);
     for (int queue = 0; queue < QUEUE_COUNT; queue++)
         spans_sort(profile->spans.at + first[queue], first[queue + 1] - first[queue]);
-    free(whole.order);
+    spans_copy_free(copy);
 }
 
 /* ---- the trace ------------------------------------------------------------------------------ */

@@ -29,8 +29,9 @@ struct watch {
     uint32_t first; /* its first cut */
     uint32_t end;   /* the period after whose start nothing is noted any more */
     uint32_t tries;
-    uint32_t ended; /* residences of the gap before this one have ended */
-    uint32_t least; /* the fewest periods after which a state came back; UINT32_MAX: none did */
+    uint32_t ended;  /* residences of the gap before this one have ended */
+    uint32_t least;  /* the fewest periods after which a state came back; UINT32_MAX: none did */
+    uint32_t period; /* of the states, where `end` is known */
 };
 
 static void put(struct words *words, uint64_t word) {
@@ -111,6 +112,7 @@ void steady_open(struct run *run) {
 void steady_reset(struct run *run) {
     const struct allocation *allocation = run->allocation;
     run->turns = 0;
+    run->is_enough = false;
     if (run->seen)
         memset(run->seen, 0, run->n_seen * sizeof *run->seen);
     for (size_t g = 0, cut = 0; g < allocation->gaps.len; g++) {
@@ -317,6 +319,18 @@ static uint32_t seen_before(struct run *run, uint32_t cut) {
     return before ? before - 1 : UINT32_MAX;
 }
 
+/* Whether all loops are steady, and something left out of one is no whole number of its periods:
+ * then this schedule is only good for knowing that. */
+static bool hides_more(const struct run *run) {
+    bool more = false;
+    for (size_t g = 0; g < run->allocation->gaps.len; g++) {
+        if (run->watches[g].end == UINT32_MAX)
+            return false;
+        more |= run->allocation->gaps.at[g].left_out % run->watches[g].period != 0;
+    }
+    return more;
+}
+
 /* Once the state has come back twice and the periods to come are alike, only one more round of
  * states is noted. */
 static void watch_for_end(struct run *run, uint32_t g, uint32_t cut) {
@@ -329,8 +343,11 @@ static void watch_for_end(struct run *run, uint32_t g, uint32_t cut) {
         !repeats(run->cuts + watch->first, at, period))
         return;
     watch->tries++;
-    if (alike_issues(run->schedule, &run->allocation->gaps.at[g], period, at))
-        watch->end = at + period;
+    if (!alike_issues(run->schedule, &run->allocation->gaps.at[g], period, at))
+        return;
+    watch->end = at + period;
+    watch->period = period;
+    run->is_enough = g + 1 == run->allocation->gaps.len && hides_more(run);
 }
 
 static void note(struct run *run, uint32_t s, double now) {
@@ -417,25 +434,39 @@ void folded_free(struct folded *folded) {
     *folded = (struct folded){0};
 }
 
-double folded_shift(const struct folded *folded, uint32_t s) {
+double rounds_shift(const struct rounds *rounds, uint32_t turn) {
     double shift = 0;
-    for (size_t g = 0; g < folded->allocation->gaps.len; g++) {
-        const struct steady *steady = &folded->steady[g];
-        uint64_t left = folded->allocation->gaps.at[g].left_out;
-        if (folded->time->turn[s] >= steady->since)
-            shift += (double)(left / steady->period) * steady->step_ns;
+    for (size_t g = 0; g < rounds->n; g++) {
+        const struct steady *steady = &rounds->steady[g];
+        if (turn >= steady->since)
+            shift += (double)(rounds->gaps[g].left_out / steady->period) * steady->step_ns;
     }
     return shift;
 }
 
-uint64_t folded_weight(const struct folded *folded, uint32_t s) {
-    for (size_t g = 0; g < folded->allocation->gaps.len; g++) {
-        const struct steady *steady = &folded->steady[g];
-        uint32_t turn = folded->time->turn[s];
+uint64_t rounds_weight(const struct rounds *rounds, uint32_t turn) {
+    for (size_t g = 0; g < rounds->n; g++) {
+        const struct steady *steady = &rounds->steady[g];
         if (turn >= steady->from && turn < steady->since)
-            return 1 + folded->allocation->gaps.at[g].left_out / steady->period;
+            return 1 + rounds->gaps[g].left_out / steady->period;
     }
     return 1;
+}
+
+struct rounds folded_rounds(const struct folded *folded) {
+    const struct allocation *allocation = folded->allocation;
+    return (struct rounds){allocation->gaps.len, allocation->gaps.at, allocation->folds,
+                           folded->steady};
+}
+
+double folded_shift(const struct folded *folded, uint32_t s) {
+    struct rounds rounds = folded_rounds(folded);
+    return rounds.n ? rounds_shift(&rounds, folded->time->turn[s]) : 0;
+}
+
+uint64_t folded_weight(const struct folded *folded, uint32_t s) {
+    struct rounds rounds = folded_rounds(folded);
+    return rounds.n ? rounds_weight(&rounds, folded->time->turn[s]) : 1;
 }
 
 /* All that a schedule needs; no time yet. False when nothing may be left out of the program,
@@ -500,37 +531,65 @@ static bool hide_more(const struct folded *folded, uint32_t *hidden) {
     return more;
 }
 
-bool folded_make(const struct timing *timing, int lifted, struct folded *folded) {
-    const struct nki_program *program = timing->image->program;
-    struct hiding hiding = {.hidden = mem_alloc(program->folds.len + 1, sizeof *hiding.hidden)};
+static struct nki_fold *folds_of(const struct folded *folded) {
+    const struct allocation *allocation = folded->allocation;
+    return mem_dup(allocation->folds, allocation->gaps.len * sizeof *allocation->folds);
+}
+
+/* The periods that are hidden of each fold of a schedule, and the folds. Free both. */
+static struct hiding hiding_of(const struct folded *folded) {
+    size_t n = folded->allocation->gaps.len;
+    struct hiding hiding = {.hidden = mem_alloc(n + 1, sizeof *hiding.hidden),
+                            .folds = folds_of(folded)};
+    for (size_t g = 0; g < n; g++)
+        hiding.hidden[g] =
+            (uint32_t)(folded->allocation->gaps.at[g].left_out - hiding.folds[g].left_out);
+    return hiding;
+}
+
+static bool make_hiding(const struct timing *timing, int lifted, struct hiding *hiding,
+                        struct folded *folded) {
     bool found = false, steady = true;
     for (int tries = 0; tries < MOST_TRIES && steady && !found; tries++) {
-        schedule_it(timing, lifted, &hiding, folded);
+        schedule_it(timing, lifted, hiding, folded);
         steady = folded->time && steady_find(folded->time, folded->steady);
-        found = steady && !hide_more(folded, hiding.hidden);
-        if (steady && !found && !hiding.folds)
-            hiding.folds =
-                mem_dup(folded->allocation->folds, program->folds.len * sizeof *hiding.folds);
+        found = steady && !hide_more(folded, hiding->hidden);
+        if (steady && !found && !hiding->folds)
+            hiding->folds = folds_of(folded);
         if (found)
             add_what_was_left_out(folded);
         else
             folded_free(folded);
     }
-    free(hiding.hidden);
-    free(hiding.folds);
+    free(hiding->hidden);
+    free(hiding->folds);
     return found;
 }
 
-bool folded_again(const struct folded *folded, int lifted, double *latency_ns) {
-    struct folded again = *folded;
-    timeline_again(again.time, lifted);
-    if (!steady_find(again.time, again.steady))
-        return false;
-    for (size_t g = 0; g < again.allocation->gaps.len; g++)
-        if (again.allocation->gaps.at[g].left_out % again.steady[g].period)
+bool folded_make(const struct timing *timing, int lifted, struct folded *folded) {
+    size_t n = timing->image->program->folds.len;
+    struct hiding hiding = {.hidden = mem_alloc(n + 1, sizeof *hiding.hidden)};
+    return make_hiding(timing, lifted, &hiding, folded);
+}
+
+bool folded_again(const struct timing *timing, int lifted, struct folded *folded,
+                  double *latency_ns) {
+    size_t n = folded->allocation->gaps.len;
+    timeline_again(folded->time, lifted);
+    bool steady = steady_find(folded->time, folded->steady);
+    struct hiding hiding = hiding_of(folded);
+    if (!steady)
+        memset(hiding.hidden, 0, n * sizeof *hiding.hidden);
+    if (steady && !hide_more(folded, hiding.hidden)) {
+        add_what_was_left_out(folded);
+        free(hiding.hidden);
+        free(hiding.folds);
+    } else {
+        folded_free(folded); /* no two of them at once */
+        if (!make_hiding(timing, lifted, &hiding, folded))
             return false;
-    add_what_was_left_out(&again);
-    *latency_ns = again.latency_ns;
+    }
+    *latency_ns = folded->latency_ns;
     return true;
 }
 
