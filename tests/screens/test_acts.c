@@ -367,6 +367,30 @@ static void one_roof_for_all(void **unused) {
     tune_state_free(state);
 }
 
+/* The roof is that of the attempts as they are now: measured again, wrong, written anew. */
+static void the_roof_follows_the_attempts(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("kept", &now_ms);
+    assert_float_equal(tune_roof_of(state).floor_us, 512, 1e-9);
+    static const struct {
+        const char *event, *text;
+        double floor_us;
+    } changes[] = {
+        {"measured", "{\"attempt\":3,\"latency_us\":842,\"floor_us\":400}", 400},
+        {"verdict", "{\"attempt\":3,\"correct\":\"no\"}", 512},
+        {"verdict", "{\"attempt\":3,\"correct\":\"yes\"}", 400},
+        {"attempt", "{\"attempt\":3,\"parent\":0,\"source\":\"def kernel(): pass\"}", 512},
+        {"verdict", "{\"attempt\":3,\"correct\":\"yes\"}", 512},
+        {"modelled", "{\"attempt\":3,\"latency_us\":842,\"floor_us\":300}", 300},
+    };
+    for (size_t i = 0; i < COUNT_OF(changes); i++) {
+        tune_state_apply(state, state->seq + 1, now_ms, changes[i].event, changes[i].text);
+        assert_float_equal(tune_roof_of(state).floor_us, changes[i].floor_us, 1e-9);
+    }
+    tune_state_free(state);
+}
+
 /* Going back says what becomes of what waits. */
 static void going_back_says_that_a_plan_is_closed(void **unused) {
     (void)unused;
@@ -538,6 +562,7 @@ int main(void) {
         cmocka_unit_test(the_hunk_in_hand_is_shown),
         cmocka_unit_test(two_columns_work_or_it_is_said_why_not),
         cmocka_unit_test(one_roof_for_all),
+        cmocka_unit_test(the_roof_follows_the_attempts),
         cmocka_unit_test(going_back_says_that_a_plan_is_closed),
         cmocka_unit_test(what_agents_handed_in_is_seen_at_what_comes_before),
         cmocka_unit_test(only_y_says_yes),

@@ -121,8 +121,25 @@ static void odd_profiles_are_borne(void **unused) {
     tune_state_free(state);
 }
 
+/* A device may not report a timeline. What was modelled met none. */
+static void only_a_device_leaves_out_a_timeline(void **unused) {
+    (void)unused;
+    int64_t now_ms = 0;
+    struct tune_state *state = replay_until("kept", &now_ms);
+    struct tune_attempt *attempt = &state->attempts.at[3];
+    attempt->timeline = NULL;
+    struct views *views = make_views(state);
+    attempt->modelled = false;
+    assert_true(shows(views, "5 t", "this attempt has no timeline: its device reported none"));
+    attempt->modelled = true;
+    assert_true(shows(views, "", "this attempt has no timeline "));
+    views_free(views);
+    tune_state_free(state);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_a_device_leaves_out_a_timeline),
         cmocka_unit_test(the_path_is_followed),
         cmocka_unit_test(two_attempts_are_beside_each_other),
         cmocka_unit_test(a_wait_for_the_other_core_is_told),

@@ -382,9 +382,11 @@ void profile_timeline_draw(struct views *views, struct tui_area area,
             profile_of(views)->list.cursor = profile_timeline_busiest(timeline);
     }
     if (!hash || timeline->n_queues == 0 || timeline->text || !(timeline->end > 0)) {
-        tui_say(tui_ink(area, TUI_DIM), 1, 2, "%s",
-                hash && timeline->text ? "reading the timeline"
-                                       : "this attempt has no timeline: its device reported none");
+        const char *why = attempt->modelled ? "" : ": its device reported none";
+        if (hash && timeline->text)
+            tui_say(tui_ink(area, TUI_DIM), 1, 2, "reading the timeline");
+        else
+            tui_say(tui_ink(area, TUI_DIM), 1, 2, "this attempt has no timeline%s", why);
         return;
     }
     timeline->cols = MAX_OF(area.cols - NAME_COLS - BUSY_COLS, 1);

@@ -83,6 +83,7 @@ void apply_attempt(struct tune_state *state, const struct tune_event *event, int
     turn_add(state, attempt, event);
     part_set(attempt, event);
     attempt_clear(attempt);
+    state->own->roof.known = false;
     diagnostics_leave(state, attempt->id);
     attempt->parent = MIN_OF(event->attempt.parent, attempt->id - 1);
     int round = event->attempt.round;

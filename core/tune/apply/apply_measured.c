@@ -121,6 +121,7 @@ void tune_measured_apply(struct tune_state *state, const struct tune_event *even
     struct tune_attempt *attempt = tune_attempt_of(state, event->measured.attempt);
     if (!attempt)
         return;
+    state->own->roof.known = false;
     attempt->latency_us = event->measured.latency_us;
     state->own->best_stale |= attempt->status == TUNE_STATUS_KEEP;
     attempt->floor_us = event->measured.floor_us;
@@ -149,6 +150,7 @@ void tune_modelled_apply(struct tune_state *state, const struct tune_event *even
     struct tune_attempt *attempt = tune_attempt_of(state, event->modelled.attempt);
     if (!attempt)
         return;
+    state->own->roof.known = false;
     double floor_us = event->modelled.floor_us;
     attempt->modelled_us = event->modelled.latency_us;
     if (isnan(attempt->floor_us) && !isnan(floor_us)) {
@@ -172,6 +174,7 @@ void tune_verdict_apply(struct tune_state *state, const struct tune_event *event
     struct tune_attempt *attempt = tune_attempt_of(state, event->verdict.attempt);
     if (!attempt)
         return;
+    state->own->roof.known = false;
     const struct tune_event_verdict *said = &event->verdict;
     struct tune_verdict *verdict = &attempt->verdict;
     const struct {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far an attempt is from the roof. Every number, chart and list uses this one definition. */
 #include "tune/read/read.h"
+#include "tune/state/inner.h"
 
 #include <math.h>
 
@@ -20,9 +21,8 @@ static double useful_flops(const struct tune_attempt *attempt) {
     return !isnan(model) ? model : hardware - (isnan(transposes) ? 0 : transposes);
 }
 
-struct tune_roof tune_roof_of(const struct tune_state *state) {
-    const struct tune_attempt *best = tune_state_attempt(state, state->best);
-    struct tune_roof roof = {NAN, {NAN, NAN, NAN}, NAN};
+static struct tune_kept_roof roof_of_all(const struct tune_state *state) {
+    struct tune_kept_roof roof = {true, {NAN, NAN, NAN}, NAN};
     for (size_t i = 0; i < state->attempts.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
         if (attempt->verdict.correct != TUNE_ANSWER_YES)
@@ -32,6 +32,16 @@ struct tune_roof tune_roof_of(const struct tune_state *state) {
                 least(roof.floors_us[k], tune_floor_in(attempt, (enum tune_precision)k));
         roof.flops = least(roof.flops, useful_flops(attempt));
     }
+    return roof;
+}
+
+struct tune_roof tune_roof_of(const struct tune_state *state) {
+    const struct tune_attempt *best = tune_state_attempt(state, state->best);
+    struct tune_kept_roof *kept = &state->own->roof;
+    if (!kept->known)
+        *kept = roof_of_all(state);
+    struct tune_roof roof = {.flops = kept->flops};
+    memcpy(roof.floors_us, kept->floors_us, sizeof roof.floors_us);
     roof.floor_us = roof.floors_us[best ? best->precision : TUNE_PRECISION_KEEP];
     return roof;
 }

@@ -123,6 +123,13 @@ typedef void tune_left_take_fn(void *into, const struct tune_event *event);
 typedef bool tune_left_fn(void *data, int64_t seq, tune_left_take_fn *take, void *into,
                           struct err *err);
 
+/* The least floors and FLOPs of the correct attempts, as read/roof.c found them last. What changes
+ * an attempt's numbers or its verdict takes `known` away. */
+struct tune_kept_roof {
+    bool known;
+    double floors_us[TUNE_PRECISIONS], flops;
+};
+
 struct tune_private {
     struct text_pool *texts; /* what tune_keep kept */
     VEC(struct tune_undo) undo, redo;
@@ -141,6 +148,7 @@ struct tune_private {
     size_t n_normals;
     size_t calls_ended; /* of the first so many calls all have ended */
     struct tune_guessed guessed;
+    struct tune_kept_roof roof;
     bool best_stale;          /* a kept attempt changed, so all are looked at again; */
     VEC(int) rivals;          /* else only those that were kept since the best was found */
     struct arena *scratch;    /* the event that is applied */
