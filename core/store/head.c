@@ -113,22 +113,27 @@ void store_head_write(struct store *store, const struct store_head *head) {
         errno = 0;
 }
 
+/* SQLite reads it: to close a file that was opened here would take all locks of this process on it
+ * away, those of SQLite's connections as well (fcntl). */
 bool store_file_sum(const char *path, int64_t *size, struct hash *sum) {
-    int fd = file_open(path, O_RDONLY, 0, NULL);
-    if (fd < 0)
-        return false;
+    sqlite3 *db = NULL;
+    sqlite3_file *file = NULL;
+    sqlite3_int64 bytes = 0;
+    bool ok = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+              sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
+              file && file->pMethods && file->pMethods->xFileSize(file, &bytes) == SQLITE_OK;
     char *chunk = mem_alloc(CHUNK, 1);
     struct hash_stream *stream = hash_begin();
-    ssize_t got;
-    *size = 0;
-    while ((got = pread(fd, chunk, CHUNK, *size)) > 0) {
-        hash_add(stream, chunk, (size_t)got);
-        *size += got;
+    for (sqlite3_int64 at = 0; ok && at < bytes; at += CHUNK) {
+        int part = (int)MIN_OF((sqlite3_int64)CHUNK, bytes - at);
+        ok = file->pMethods->xRead(file, chunk, part, at) == SQLITE_OK;
+        hash_add(stream, chunk, (size_t)part);
     }
+    *size = bytes;
     *sum = hash_end(stream);
     free(chunk);
-    close(fd);
-    return got == 0;
+    sqlite3_close_v2(db);
+    return ok;
 }
 
 bool store_head_agrees(struct store *store) {

@@ -72,7 +72,7 @@ int64_t store_bytes_of(const char *path, const char *suffix) {
 
 /* SQLite gives its other files the rights of this one. */
 static void db_make_private(const char *path) {
-    int fd = file_open(path, O_RDWR | O_CREAT, 0600, NULL);
+    int fd = file_exists(path) ? -1 : file_open(path, O_RDWR | O_CREAT, 0600, NULL);
     if (fd >= 0)
         close(fd);
 }
@@ -352,6 +352,9 @@ static bool look_at(struct store *store, struct err *err) {
 /* SQLite would wait for who writes into a pipe. */
 static bool is_plain(const struct store *store, struct err *err) {
     struct err found = {0};
+    struct stat st;
+    if (stat(store->path, &st) == 0 && S_ISREG(st.st_mode))
+        return true;
     int fd = file_open(store->path, O_RDONLY, 0, &found);
     if (fd >= 0)
         close(fd);
@@ -390,11 +393,11 @@ bool store_db_open(struct store *store, struct err *err) {
         return false;
     /* NORMAL: a commit survives the death of the process. Only a power cut may take the last
      * ones. */
-    if (store->read_only ||
-        (store_exec(store, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
-                    "cannot prepare the session", err)))
+    if (store->read_only)
         return true;
-    return false;
+    store_trace_follow(store);
+    return store_exec(store, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+                      "cannot prepare the session", err);
 }
 
 void store_db_close(struct store *store) {

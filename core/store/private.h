@@ -38,6 +38,13 @@ struct store_place {
     ino_t inode;
 };
 
+/* What the files had after the last commit, as far as it is looked at: their sizes and some of
+ * their bytes. There is no padding: two are compared as a whole. */
+struct store_trace {
+    int64_t db_bytes, wal_bytes;
+    unsigned char places[184]; /* trace.c */
+};
+
 struct store {
     char *folder, *path; /* path: of session.db */
     sqlite3 *db;         /* see store_db */
@@ -62,6 +69,9 @@ struct store {
     struct store_link proven; /* how far the chain was followed from the beginning */
     struct store_head known_head;
     struct store_place db_place, wal_place;
+    bool traced; /* what was written last is known: */
+    struct store_trace trace;
+    int frames; /* that count in the log of SQLite */
     struct store_damage damage;
     struct buf scratch; /* for hashing */
     int attempt;        /* the attempt that is being written */
@@ -155,6 +165,12 @@ bool store_head_agrees(struct store *store);
 /* here.c: whether the paths still lead to the files that are open. */
 void store_place_note(struct store *store);
 bool store_is_here(struct store *store, struct err *err);
+
+/* trace.c: from now on each commit is noted. Same: whether the files are as the last one left them,
+ * and no other program wrote into them. */
+void store_trace_follow(struct store *store);
+void store_trace_note(struct store *store);
+bool store_trace_same(struct store *store);
 
 /* Called before anything is written: whether it may be. Then makes schema and chain, and breaks the
  * seal. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The session on disk: events that survive, one writer, versions, a full disk, derived tables.
 #include <dirent.h>
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -428,6 +429,127 @@ static void an_old_session_is_closed_when_it_is_opened(void **unused) {
     scratch_end(top);
 }
 
+/* Whether another process finds SQLite's shared lock on the file (sqlite3.c: SHARED_FIRST). */
+static bool is_locked(const char *path) {
+    pid_t child = fork();
+    if (child == 0) {
+        struct flock look = {
+            .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0x40000002, .l_len = 510};
+        int fd = open(path, O_RDWR);
+        _exit(fd >= 0 && fcntl(fd, F_GETLK, &look) == 0 && look.l_type != F_UNLCK ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Otherwise a program that only reads merges and removes the log of SQLite when it ends. */
+static void the_locks_of_a_session_stay(void **unused) {
+    (void)unused;
+    char *folder = scratch(), *path = path_join(folder, "session.db");
+    struct store *store = open_ok(folder);
+    struct err err = {0};
+    append_numbered(store, 1, 3);
+    store_close(store); /* in order: its bytes are compared when it is opened */
+    for (int early = 0; early < 2; early++) {
+        store = early ? store_open_early(folder, false, &err) : open_ok(folder);
+        assert_non_null(store);
+        assert_true(store_settle(store, &err));
+        append_numbered(store, 4 + early, 4 + early);
+        assert_true(is_locked(path));
+        struct store *looks = store_open(folder, true, &err); /* as an export does meanwhile */
+        assert_non_null(looks);
+        store_close(looks);
+        assert_true(is_locked(path));
+        store_close(store);
+    }
+    free(path);
+    scratch_end(folder);
+}
+
+static void cut(const char *folder, const char *name, off_t size) {
+    char *path = path_join(folder, name);
+    assert_int_equal(truncate(path, size), 0);
+    free(path);
+}
+
+static void copy(const char *folder, const char *from, const char *to) {
+    struct err err = {0};
+    size_t size = 0;
+    char *source = path_join(folder, from), *target = path_join(folder, to);
+    char *bytes = file_read(source, 0, &size, &err);
+    assert_non_null(bytes);
+    FILE *file = fopen(target, "r+"); /* in place, as cp does */
+    file = file ? file : fopen(target, "w");
+    assert_non_null(file);
+    assert_int_equal(ftruncate(fileno(file), 0), 0);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+    free(bytes);
+    free(target);
+    free(source);
+}
+
+/* What another program writes into the files is noticed before the next event is acknowledged. */
+static void who_writes_into_the_files_is_noticed(void **unused) {
+    (void)unused;
+    for (int way = 0; way < 5; way++) {
+        char *folder = scratch();
+        struct store *store = open_ok(folder);
+        struct err err = {0};
+        append_numbered(store, 1, 20);
+        copy(folder, "session.db", "kept");
+        copy(folder, "session.db-wal", "kept-wal");
+        append_numbered(store, 21, 40);
+        assert_false(store_is_lost(store));
+        switch (way) {
+        case 0: cut(folder, "session.db-wal", 0); break;
+        case 1: scratch_sql(folder, "DELETE FROM events WHERE seq = 3"); break;
+        case 2: copy(folder, "kept-wal", "session.db-wal"); break;
+        case 3: cut(folder, "session.db", 512); break;
+        case 4: scratch_sql(folder, "CREATE TABLE more(x)"); break;
+        }
+        if (!store_is_lost(store))
+            fail_msg("way %d is not noticed", way);
+        assert_false(store_append(store, 1, "test", "{}", NULL, &err));
+        assert_int_equal(err.kind, ERR_DAMAGED);
+        store_close(store);
+        scratch_end(folder);
+    }
+}
+
+/* What the store writes itself is no such thing: merges of SQLite's log, tables, a long log. */
+static void what_the_store_writes_is_its_own(void **unused) {
+    (void)unused;
+    char *folder = scratch();
+    struct store *store = open_ok(folder);
+    struct err err = {0};
+    char *text = mem_alloc(100001, 1);
+    memset(text, ' ', 100000);
+    memcpy(text, "{}", 2);
+    for (int i = 0; i < 120; i++) {
+        assert_true(store_append(store, 1, "test", text, NULL, &err));
+        if (i % 10)
+            continue;
+        struct store_cell cells[] = {{.is = STORE_INT, .integer = i},
+                                     {.is = STORE_INT, .integer = 1},
+                                     {.is = STORE_REAL, .real = 2},
+                                     {.is = STORE_INT, .integer = 0}};
+        assert_true(store_attempt_begin(store, i, &err));
+        assert_true(store_table_row(store, "samples", cells, 4, &err));
+        assert_true(store_attempt_end(store, i, &err));
+        assert_false(store_is_lost(store));
+        scratch_sql(folder, "SELECT count(*) FROM events");
+        assert_false(store_is_lost(store));
+    }
+    store_close(store);
+    store = open_ok(folder);
+    assert_int_equal(store_last_seq(store), 120);
+    store_close(store);
+    free(text);
+    scratch_end(folder);
+}
+
 /* --session . in a project: its files are not hone's. */
 static void a_folder_with_other_things_stays_open(void **unused) {
     (void)unused;
@@ -460,6 +582,9 @@ int main(void) {
         cmocka_unit_test(artefacts_lie_under_their_hash),
         cmocka_unit_test(a_session_is_its_owners_alone),
         cmocka_unit_test(an_old_session_is_closed_when_it_is_opened),
+        cmocka_unit_test(the_locks_of_a_session_stay),
+        cmocka_unit_test(who_writes_into_the_files_is_noticed),
+        cmocka_unit_test(what_the_store_writes_is_its_own),
         cmocka_unit_test(a_folder_with_other_things_stays_open),
         cmocka_unit_test(setting_aside_keeps_the_old_session),
         cmocka_unit_test(what_killed_hones_left_goes),
