@@ -435,15 +435,39 @@ static void a_tile_that_nothing_wrote_is_warned_about_once(void **state) {
 /* One cause, one finding: the result of a refused instruction is not missing behind it. */
 static void what_a_refused_instruction_writes_counts(void **state) {
     (void)state;
-    struct build b = build_start("trn2");
-    const struct nki_ap *t = sbuf(&b, F32, 64, 64), *u = sbuf(&b, F32, 64, 64);
-    build_copy(&b, t, build_all(&b, build_input(&b, F32, 64, 64, NULL)));
-    RUN(&b, TENSOR_TENSOR, tile(u), tile(t), tile(t), func(NKI_FUNC_ADD))->engine =
-        NKI_ENGINE_TENSOR;
-    RUN(&b, ACTIVATION, tile(t), func(NKI_FUNC_EXP), tile(u));
-    assert_non_null(strstr(build_error(&b), "the tensor engine cannot run it"));
-    assert_int_equal(b.diags.warnings, 0);
-    build_end(&b);
+    static const struct refusal {
+        const char *error;
+        size_t warnings;
+        enum nki_engine engine;
+        int from, to; /* the first elements that are read and written */
+        enum dtype dtype;
+        uint32_t storage; /* beside the result's */
+        bool no_source;
+    } rows[] = {
+        {"the tensor engine cannot run it", .engine = NKI_ENGINE_TENSOR},
+        {"elements 1 to 64", .from = 1},
+        {"elements 1 to 64", .to = 1},
+        {"float64", .dtype = DTYPE_FLOAT64},
+        {"and is missing", .no_source = true},
+        {"impossible shape", 1, .storage = 1u << 30}, /* what it writes is not known */
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct refusal *row = &rows[i];
+        struct build b = build_start("trn2");
+        uint32_t t = build_tile(&b, NKI_SBUF, F32, 64, 64);
+        const struct nki_ap *u = sbuf(&b, F32, 64, 64);
+        struct nki_ap *dst = build_all(&b, u->storage), *src = build_all(&b, t);
+        build_copy(&b, build_all(&b, t), build_all(&b, build_input(&b, F32, 64, 64, NULL)));
+        src->offset = row->from;
+        src->dtype = row->dtype ? row->dtype : F32;
+        dst->offset = row->to;
+        dst->storage += row->storage;
+        RUN(&b, TENSOR_COPY, tile(dst), row->no_source ? none() : tile(src))->engine = row->engine;
+        RUN(&b, ACTIVATION, tile(build_all(&b, t)), func(NKI_FUNC_EXP), tile(u));
+        assert_non_null(strstr(build_error(&b), row->error));
+        assert_int_equal(b.diags.warnings, row->warnings);
+        build_end(&b);
+    }
 }
 
 static void engines_are_chosen(void **state) {

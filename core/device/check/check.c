@@ -472,12 +472,14 @@ static void check_is_written(struct check *c, const struct device_operand *opera
                   nki_op_name(c->op), storage_name(c, operand->ap));
 }
 
-/* The result of an instruction that is refused is not missing behind it. */
+/* The result of an instruction that is refused is not missing behind it. Its operands may be
+ * anything. */
 static void note_written(struct check *c) {
     struct device_operand operands[DEVICE_MAX_OPERANDS];
     size_t n = device_operands(c->image, (size_t)(c->instr - c->program->instrs.at), operands);
     for (size_t k = 0; k < n; k++)
-        c->written[operands[k].ap->storage] |= operands[k].is_dst;
+        if (operands[k].is_dst && operands[k].ap->storage < c->program->storages.len)
+            c->written[operands[k].ap->storage] = true;
 }
 
 static bool check_places(struct check *c) {
@@ -512,10 +514,10 @@ static void check_instruction(struct check *c, size_t i) {
         return;
     c->image->kind[i] = (uint32_t)c->image->kinds.len;
     *vec_push(&c->image->kinds) = (uint32_t)i;
-    if (!check_kinds(c) || !check_aps(c))
-        return;
-    bool ok = resolve_engine(c);
-    c->image->engine[i] = (uint8_t)(c->engine ? c->engine : NKI_ENGINE_VECTOR);
+    bool sane = check_kinds(c) && check_aps(c);
+    bool ok = sane && resolve_engine(c);
+    if (sane)
+        c->image->engine[i] = (uint8_t)(c->engine ? c->engine : NKI_ENGINE_VECTOR);
     if (!ok)
         note_written(c);
     if (!ok || !check_places(c) || !check_columns_engine(c) ||
