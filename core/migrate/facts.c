@@ -42,18 +42,38 @@ void migrate_watch(struct migrate *m, const char *release) {
     diag_free(&diags);
 }
 
-const struct nki_node *migrate_value_of(const struct migrate *m, struct str name) {
-    const struct nki_node *value = NULL;
+bool migrate_is_parameter(const struct nki_node *function, struct str name) {
+    const struct nki_list *args = &function->function_def.args->arguments.args;
+    for (uint32_t i = 0; i < args->len; i++)
+        if (str_equal(args->at[i]->arg.name, name))
+            return true;
+    return false;
+}
+
+/* How often a function gives a value to a name, or (NULL) what is outside of all. */
+static int values_in(const struct migrate *m, const struct nki_node *function, struct str name,
+                     const struct nki_node **value) {
+    int count = 0;
     for (uint32_t i = 0; i < m->tree->n_nodes; i++) {
         const struct nki_node *node = m->tree->nodes[i];
-        if (node->kind != NKI_NAME || node->context != NKI_STORE || !str_equal(node->name.id, name))
+        if (node->kind != NKI_NAME || node->context != NKI_STORE ||
+            !str_equal(node->name.id, name) || nki_enclosing(node, NKI_FUNCTION_DEF) != function)
             continue;
         bool plain = node->parent->kind == NKI_ASSIGN && node->parent->assign.value != node;
-        if (!plain || value)
-            return NULL;
-        value = node->parent->assign.value;
+        *value = plain ? node->parent->assign.value : NULL;
+        count++;
     }
-    return value;
+    return count;
+}
+
+const struct nki_node *migrate_value_of(const struct migrate *m, const struct nki_node *name) {
+    const struct nki_node *function = nki_enclosing(name, NKI_FUNCTION_DEF), *value = NULL;
+    int count = values_in(m, function, name->name.id, &value);
+    while (!count && function && !migrate_is_parameter(function, name->name.id)) {
+        function = nki_enclosing(function, NKI_FUNCTION_DEF);
+        count = values_in(m, function, name->name.id, &value);
+    }
+    return count == 1 ? value : NULL;
 }
 
 /* The buffer of nl.ndarray(.., buffer=..). */
@@ -124,8 +144,7 @@ const struct nki_seen *migrate_tile(struct migrate *m, const struct nki_node *no
         part->n_dims = 0;
         return part;
     }
-    const struct nki_node *value =
-        node->kind == NKI_NAME ? migrate_value_of(m, node->name.id) : NULL;
+    const struct nki_node *value = node->kind == NKI_NAME ? migrate_value_of(m, node) : NULL;
     return value && value->kind == NKI_CALL ? made_by(m, value) : NULL;
 }
 
@@ -133,7 +152,6 @@ bool migrate_is_register(const struct migrate *m, const struct nki_node *node) {
     const struct migrate_fact *fact = &m->facts[node->id];
     if (fact->times)
         return fact->seen.kind == NKI_SEEN_REGISTER;
-    const struct nki_node *value =
-        node->kind == NKI_NAME ? migrate_value_of(m, node->name.id) : NULL;
+    const struct nki_node *value = node->kind == NKI_NAME ? migrate_value_of(m, node) : NULL;
     return value && migrate_calls(m, value, "nisa.register_alloc");
 }

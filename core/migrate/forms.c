@@ -226,8 +226,7 @@ void migrate_step_buffer(struct migrate *m, const struct nki_node *node) {
 
 /* Makes the tensor that a returned name stands for a shared one. */
 static void share(struct migrate *m, const struct nki_node *name) {
-    const struct nki_node *made =
-        name->kind == NKI_NAME ? migrate_value_of(m, name->name.id) : NULL;
+    const struct nki_node *made = name->kind == NKI_NAME ? migrate_value_of(m, name) : NULL;
     if (!made || made->kind != NKI_CALL)
         return;
     const struct nki_node *buffer = migrate_arg(made, 2, "buffer");
@@ -274,8 +273,7 @@ static bool is_structural(const struct migrate *m, struct str name) {
 }
 
 static bool is_structural_object(const struct migrate *m, const struct nki_node *node) {
-    const struct nki_node *value =
-        node->kind == NKI_NAME ? migrate_value_of(m, node->name.id) : node;
+    const struct nki_node *value = node->kind == NKI_NAME ? migrate_value_of(m, node) : node;
     return value && value->kind == NKI_CALL && value->call.func->kind == NKI_NAME &&
            is_structural(m, value->call.func->name.id);
 }

@@ -304,6 +304,7 @@ bool migrate_kernel(const char *path, struct str source, const struct migrate_op
         qsort(out->steps.at, out->steps.len, sizeof *out->steps.at, by_line);
     nki_edits_free(&m.edits);
     map_free(&m.aliases);
+    map_free(&m.outer);
     map_free(&m.indices);
     nki_tree_free(m.tree);
     if (!ok)

@@ -41,13 +41,16 @@ static void read_alias(struct migrate *m, const struct nki_node *alias) {
     buf_printf(&whole, STR_FMT, STR_ARG(alias->alias.name));
     shorten(buf_str(&whole), &canonical);
     map_put(&m->aliases, name)->value = arena_strdup(m->tree->arena, canonical.at);
+    if (!nki_enclosing(import, NKI_FUNCTION_DEF))
+        map_put(&m->outer, name);
     buf_free(&whole);
     buf_free(&canonical);
 }
 
 void migrate_read_imports(struct migrate *m) {
     map_free(&m->aliases);
-    m->aliases = (struct map){0};
+    map_free(&m->outer);
+    m->aliases = m->outer = (struct map){0};
     for (uint32_t i = 0; i < m->tree->n_nodes; i++)
         if (m->tree->nodes[i]->kind == NKI_ALIAS)
             read_alias(m, m->tree->nodes[i]);
@@ -85,11 +88,15 @@ bool migrate_calls(const struct migrate *m, const struct nki_node *node, const c
     return node && node->kind == NKI_CALL && migrate_is(m, node->call.func, name);
 }
 
-/* The shortest way of the file to a module. */
+/* The shortest way of the file to a module. One that a function imports is not known outside of it,
+ * and taken only in a file without others. */
 static const char *way_to(const struct migrate *m, const char *canonical) {
     const char *best = NULL;
+    bool any = m->outer.len > 0;
     for (size_t i = 0; i < m->aliases.len; i++) {
         const struct map_entry *entry = &m->aliases.entries[i];
+        if (any && !map_find(&m->outer, str_of(entry->key)))
+            continue;
         if (strcmp(entry->value, canonical) == 0 && (!best || strlen(entry->key) < strlen(best)))
             best = entry->key;
     }

@@ -52,13 +52,15 @@ static bool write_tile(struct older *o, const struct nki_node *target,
         return false;
     struct buf dst = {0}, lines = {0};
     const struct nki_node *slice = target->subscript.slice;
-    older_turn_mask(o);
+    older_begin_result(o);
     bool whole = slice->kind == NKI_CONSTANT && slice->constant.type == NKI_CONST_ELLIPSIS;
-    if (whole && target->subscript.value == base && !older_blocks(o, base))
+    if (whole && target->subscript.value == base && !older_blocks(o, base)) {
         buf_printf(&dst, STR_FMT, STR_ARG(base->name.id));
-    else
+        older_cut(o, to, &dst);
+    } else {
         older_print(o, target, &dst);
-    older_turn_mask(o);
+    }
+    older_end_operand(o);
     older_print_write(o, buf_str(&dst), to, value, &lines);
     replace_stmt(o, &lines);
     buf_free(&dst);
@@ -84,9 +86,9 @@ static bool make_tile(struct older *o, const struct nki_node *target,
             return false;
     struct buf dst = {0};
     buf_puts(&dst, name);
-    older_turn_mask(o);
+    older_begin_result(o);
     older_cut(o, older_tile(o, value), &dst);
-    older_turn_mask(o);
+    older_end_operand(o);
     older_print_tile(o, name, value, &lines);
     if (reduces) { /* all rounds have one tile */
         const struct nki_node *loop = older_outermost(o, value);
@@ -102,6 +104,13 @@ static bool make_tile(struct older *o, const struct nki_node *target,
     return true;
 }
 
+/* Cuts a tile of which all is written: t, or t[...]. */
+static void cut_whole(const struct older *o, const struct nki_node *slice,
+                      const struct nki_seen *tile, struct buf *dst) {
+    if (!slice || (slice->kind == NKI_CONSTANT && slice->constant.type == NKI_CONST_ELLIPSIS))
+        older_cut(o, tile, dst);
+}
+
 /* psum[...] += nisa.nc_matmul(a, b), t += x */
 static bool update(struct older *o, const struct nki_node *stmt) {
     const struct nki_node *target = stmt->aug_assign.target, *value = stmt->aug_assign.value;
@@ -114,10 +123,14 @@ static bool update(struct older *o, const struct nki_node *stmt) {
         return false;
     struct buf dst = {0}, lines = {0}, operand = {0};
     const struct nki_node *slice = target->kind == NKI_SUBSCRIPT ? target->subscript.slice : NULL;
+    older_begin_result(o);
     if (slice && slice->kind == NKI_CONSTANT && slice->constant.type == NKI_CONST_ELLIPSIS)
         older_print(o, target->subscript.value, &dst);
     else
         older_print(o, target, &dst);
+    if (target->kind == NKI_NAME || target->subscript.value == base)
+        cut_whole(o, slice, to, &dst);
+    older_end_operand(o);
     bool adds = stmt->aug_assign.op == NKI_ADD && to->space == NKI_PSUM;
     const struct nki_node *flipped =
         migrate_calls(o->m, value, "nl.matmul") ? migrate_keyword(value, "transpose_x") : NULL;
@@ -145,6 +158,7 @@ static bool update(struct older *o, const struct nki_node *stmt) {
         migrate_spell(o->m, op, &lines);
         buf_putc(&lines, ')');
     }
+    older_put_condition(o, value, &lines);
     replace_stmt(o, &lines);
     buf_free(&dst);
     buf_free(&lines);
@@ -170,34 +184,35 @@ static bool store(struct older *o, const struct nki_node *stmt) {
         older_cut(o, older_tile(o, value), &from);
     if (older_fact(o, value)->seen.space == NKI_PSUM) {
         const char *name = migrate_new_name(o->m, "stored");
-        older_print_tile(o, name, value, &lines);
-        size_t psum = lines.len; /* the copy is in SBUF */
-        struct buf copy = {0}, made = {0};
-        migrate_spell(o->m, "nl.psum", &made);
-        char *at = psum > made.len ? strstr(lines.at, made.at) : NULL;
-        if (at)
-            buf_add(&copy, lines.at, (size_t)(at - lines.at));
-        migrate_spell(o->m, "nl.sbuf", &copy);
-        buf_puts(&copy, ")\n");
+        older_print_tile_in(o, name, value, NKI_SBUF, &lines);
         struct buf part = {0};
         buf_puts(&part, name);
         older_cut(o, older_tile(o, value), &part);
-        migrate_spell(o->m, "nisa.tensor_copy", &copy);
-        buf_printf(&copy, "(dst=%s, src=%s)\n", part.at, from.at);
-        buf_clear(&lines);
-        buf_puts(&lines, copy.at);
+        migrate_spell(o->m, "nisa.tensor_copy", &lines);
+        buf_printf(&lines, "(dst=%s, src=%s)\n", part.at, from.at);
         buf_clear(&from);
         buf_puts(&from, part.at);
         buf_free(&part);
-        buf_free(&copy);
-        buf_free(&made);
     }
     migrate_spell(o->m, "nisa.dma_copy", &lines);
     buf_printf(&lines, "(dst=%s, src=%s)", to.at, from.at);
+    older_put_condition(o, call, &lines);
     replace_stmt(o, &lines);
     buf_free(&lines);
     buf_free(&to);
     buf_free(&from);
+    return true;
+}
+
+/* Any other call that runs under a condition. */
+static bool run_if(struct older *o, const struct nki_node *stmt) {
+    if (stmt->kind != NKI_EXPR || !o->n_conditions)
+        return false;
+    struct buf lines = {0};
+    older_print_outer(o, stmt->expr.value, &lines);
+    older_put_condition(o, stmt->expr.value, &lines);
+    replace_stmt(o, &lines);
+    buf_free(&lines);
     return true;
 }
 
@@ -266,7 +281,8 @@ static void migrate_stmt(struct older *o, const struct nki_node *stmt) {
         return;
     }
     bool done = target && (write_tile(o, target, value) || make_tile(o, target, value));
-    done = done || (stmt->kind == NKI_AUG_ASSIGN && update(o, stmt)) || store(o, stmt);
+    done = done || (stmt->kind == NKI_AUG_ASSIGN && update(o, stmt)) || store(o, stmt) ||
+           run_if(o, stmt);
     if (!done)
         print_expressions(o, stmt);
 }
@@ -319,10 +335,12 @@ static void add_imports(struct migrate *m) {
                                 STR("import nki\nimport nki.isa as nisa\nimport nki.language as "
                                     "nl\n")))
         return;
-    map_put(&m->aliases, STR("nki"))->value = (void *)(uintptr_t) "nki";
-    map_put(&m->aliases, STR("nisa"))->value = (void *)(uintptr_t) "nisa";
-    map_put(&m->aliases, STR("par_dim"))->value = (void *)(uintptr_t) "nl.par_dim";
-    map_put(&m->aliases, STR("nl"))->value = (void *)(uintptr_t) "nl";
+    static const char *const names[][2] = {
+        {"nki", "nki"}, {"nisa", "nisa"}, {"par_dim", "nl.par_dim"}, {"nl", "nl"}};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        map_put(&m->aliases, str_of(names[i][0]))->value = (void *)(uintptr_t)names[i][1];
+        map_put(&m->outer, str_of(names[i][0]));
+    }
     migrate_did(m, body->at[first], "imports nki");
 }
 

@@ -6,6 +6,8 @@
 
 #include "migrate/private.h"
 
+#define OLDER_MOST_CONDITIONS 4
+
 struct older {
     struct migrate *m;
     const struct nki_node *stmt; /* that is printed */
@@ -13,7 +15,18 @@ struct older {
     const char *question;        /* what was met that has to be decided; NULL: nothing */
     bool divides;                /* a division became a product */
     bool changed;                /* something is said otherwise than it was */
-    bool turns;                  /* the mask is of what a transpose reads */
+    enum {
+        OLDER_ALIKE,
+        OLDER_TURNED,
+        OLDER_PRODUCT
+    } axes_of;       /* whose axes the mask has: of all
+                      * operands; of what a transpose
+                      * reads; [K, N ..] of a product */
+    unsigned hidden; /* axes that the operand that is printed has not */
+    bool turned;     /* the limits are those of the result */
+    const struct nki_node *conditions[OLDER_MOST_CONDITIONS]; /* parts of the mask without an index:
+                                                               * whether it runs at all */
+    int n_conditions;
     int n_axes;                  /* of the statement's mask; 0: it has none */
     char *limits[NKI_SEEN_DIMS]; /* how far an axis goes, "min(128, n - i * 128)"; NULL: to its
                                   * end */
@@ -70,9 +83,17 @@ bool older_print_affine(struct older *o, const struct nki_node *a, const struct 
  * as ends of axes. */
 void older_read_mask(struct older *o);
 void older_forget_mask(struct older *o);
-/* The axes of a mask of what a transpose reads are the other way round where it writes. Called
- * before and after what it writes is printed. */
-void older_turn_mask(struct older *o);
+/* Which axes of the mask an operand has: what a transpose writes has them the other way round, the
+ * stationary operand of a product the first one alone, its result the others. Called before it is
+ * printed, and older_end_operand after it. */
+void older_begin_result(struct older *o);
+void older_begin_stationary(struct older *o);
+void older_end_operand(struct older *o);
+/* How far an axis goes for the operand that is printed; NULL: to its end. */
+const char *older_limit(const struct older *o, int axis);
+/* "if condition:" around lines that write what a call computes, where its mask has parts without an
+ * index. */
+void older_put_condition(struct older *o, const struct nki_node *call, struct buf *lines);
 /* Appends "[0:min(128, n), 0:512]" to the name of a tile, where the statement's mask cuts it. */
 void older_cut(const struct older *o, const struct nki_seen *tile, struct buf *out);
 
@@ -105,6 +126,8 @@ void older_print_write(struct older *o, struct str dst, const struct nki_seen *t
 /* "y = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)", a line. */
 void older_print_tile(struct older *o, const char *name, const struct nki_node *value,
                       struct buf *out);
+void older_print_tile_in(struct older *o, const char *name, const struct nki_node *value,
+                         enum nki_space space, struct buf *out);
 /* The operator of nl for a binary one of Python; NULL: there is none. */
 const char *older_operator(enum nki_binary op);
 

@@ -54,6 +54,12 @@ static bool print_predicate(struct older *o, const struct nki_node *test, struct
         [NKI_CMP_EQ] = "nl.equal",   [NKI_CMP_NOT_EQ] = "nl.not_equal",
         [NKI_CMP_LT] = "nl.less",    [NKI_CMP_LT_E] = "nl.less_equal",
         [NKI_CMP_GT] = "nl.greater", [NKI_CMP_GT_E] = "nl.greater_equal"};
+    for (int depth = 0; test->kind == NKI_NAME && depth < OLDER_MOST_NESTING; depth++) {
+        const struct nki_node *value = older_value_of(o, test);
+        if (!value)
+            break;
+        test = value;
+    }
     if (test->kind != NKI_COMPARE || test->compare.comparators.len != 1 ||
         !names[test->compare.ops[0]] ||
         !older_print_affine(o, test->compare.left, test->compare.comparators.at[0], out))
@@ -70,6 +76,30 @@ static void print_operand(struct older *o, const struct nki_node *node, struct b
         older_cut(o, older_tile(o, node), out);
 }
 
+static bool can_go_before(const struct older *o, const struct nki_node *node);
+
+/* An operand that the package nki takes in SBUF only: what lies in PSUM is copied before. */
+static void print_in_sbuf(struct older *o, const struct nki_node *node, struct buf *out) {
+    const struct nki_seen *tile = older_tile(o, node);
+    if (!tile || tile->space != NKI_PSUM || !can_go_before(o, node)) {
+        print_operand(o, node, out);
+        return;
+    }
+    const char *name = migrate_new_name(o->m, "tile");
+    struct buf from = {0}, lines = {0};
+    print_operand(o, node, &from);
+    older_print_tile_in(o, name, node, NKI_SBUF, &lines);
+    migrate_spell(o->m, "nisa.tensor_copy", &lines);
+    buf_printf(&lines, "(dst=%s", name);
+    older_cut(o, tile, &lines);
+    buf_printf(&lines, ", src=%s)\n", from.at);
+    buf_puts(&o->before, lines.at);
+    buf_puts(out, name);
+    older_cut(o, tile, out);
+    buf_free(&from);
+    buf_free(&lines);
+}
+
 static void print_argument(struct older *o, enum nki_op op, struct str name,
                            const struct nki_node *value, struct buf *out) {
     if (goes(o, op, name, value))
@@ -79,7 +109,13 @@ static void print_argument(struct older *o, enum nki_op op, struct str name,
                 (op == NKI_OP_AFFINE_SELECT && str_is(name, "pred"));
     if (!done) {
         buf_printf(out, STR_FMT "=", STR_ARG(name));
-        print_operand(o, value, out);
+        if (op == NKI_OP_NC_MATMUL && str_is(name, "stationary"))
+            older_begin_stationary(o);
+        if (strcmp(nki_op_engines(op), "G") == 0) /* which does not reach PSUM */
+            print_in_sbuf(o, value, out);
+        else
+            print_operand(o, value, out);
+        older_end_operand(o);
     } else if (!(str_is(name, "expr") ? older_print_affine(o, value, NULL, out)
                                       : print_predicate(o, value, out))) {
         older_ask(o, "this index expression is no pattern: say it with pattern=, offset= and "
@@ -135,6 +171,11 @@ static void print_result_shape(struct older *o, const struct nki_node *value, st
 
 void older_print_tile(struct older *o, const char *name, const struct nki_node *value,
                       struct buf *out) {
+    older_print_tile_in(o, name, value, older_fact(o, value)->seen.space, out);
+}
+
+void older_print_tile_in(struct older *o, const char *name, const struct nki_node *value,
+                         enum nki_space space, struct buf *out) {
     const struct migrate_fact *fact = older_fact(o, value);
     const struct nki_node *dtype = value->kind == NKI_CALL ? migrate_keyword(value, "dtype") : NULL;
     char type[32];
@@ -149,7 +190,7 @@ void older_print_tile(struct older *o, const char *name, const struct nki_node *
     else
         migrate_spell(o->m, type, out);
     buf_puts(out, ", buffer=");
-    migrate_spell(o->m, fact->seen.space == NKI_PSUM ? "nl.psum" : "nl.sbuf", out);
+    migrate_spell(o->m, space == NKI_PSUM ? "nl.psum" : "nl.sbuf", out);
     buf_puts(out, ")\n");
     if (!fact->times || fact->seen.kind != NKI_SEEN_TILE)
         older_ask(o, "this was not evaluated with these inputs: its tile is not known");
@@ -261,7 +302,10 @@ static void print_pair(struct older *o, struct str dst, struct pair pair, struct
         !is_tile(o, pair.right) || (a && b && older_is_column(b) && !older_same_shape(a, b));
     print_operand(o, pair.left, &left);
     print_divisor(o, &pair, &right);
-    if (!right.len)
+    bool both = a && b && a->space == NKI_PSUM && b->space == NKI_PSUM && !a_small && !b_small;
+    if (!right.len && both)
+        print_in_sbuf(o, pair.right, &right);
+    else if (!right.len)
         print_operand(o, pair.right, &right);
     if (b_small && is_tile(o, pair.left)) {
         print_scalar(o, dst, pair.op, buf_str(&left), buf_str(&right), false, out);
@@ -291,15 +335,30 @@ static void print_plain(struct older *o, const char *function, struct str dst, c
     buf_puts(out, ")\n");
 }
 
-/* Tensor writes to PSUM alone: what it made goes on to SBUF in a copy. */
+/* Whether what an instruction makes is copied to where it goes: Tensor writes to PSUM alone, a
+ * transpose no other dtype than it reads, and what dtype= rounds is rounded before it is widened.
+ */
+static bool is_staged(const struct older *o, const struct nki_seen *to,
+                      const struct nki_node *value) {
+    const struct nki_seen *made = &older_fact(o, value)->seen;
+    bool in_psum = is_tile(o, value) && made->space == NKI_PSUM;
+    bool other = is_tile(o, value) && to->dtype != made->dtype;
+    bool rounded = other && migrate_keyword(value, "dtype") &&
+                   (dtype_bytes(made->dtype) < dtype_bytes(to->dtype) ||
+                    dtype_kind(made->dtype) != dtype_kind(to->dtype));
+    return (in_psum && to->space == NKI_SBUF) || rounded ||
+           (other && older_op(o, value) == NKI_OP_NC_TRANSPOSE);
+}
+
+/* It goes on in a copy. */
 static void print_staged(struct older *o, struct str dst, const struct nki_node *value,
                          struct buf *out) {
     const char *name = migrate_new_name(o->m, "tile");
     struct buf part = {0};
     buf_puts(&part, name);
-    older_turn_mask(o);
+    older_begin_result(o);
     older_cut(o, older_tile(o, value), &part);
-    older_turn_mask(o);
+    older_end_operand(o);
     older_print_tile(o, name, value, out);
     older_print_instruction(o, value, buf_str(&part), out);
     buf_putc(out, '\n');
@@ -308,15 +367,14 @@ static void print_staged(struct older *o, struct str dst, const struct nki_node 
     buf_free(&part);
 }
 
-void older_print_write(struct older *o, struct str dst, const struct nki_seen *to,
-                       const struct nki_node *value, struct buf *out) {
+static void print_write(struct older *o, struct str dst, const struct nki_seen *to,
+                        const struct nki_node *value, struct buf *out) {
     struct buf name = {0};
     struct pair pair;
     const struct nki_node *src = NULL;
-    bool in_psum = is_tile(o, value) && older_fact(o, value)->seen.space == NKI_PSUM;
     if (migrate_calls(o->m, value, "nl.load") || migrate_calls(o->m, value, "nl.copy"))
         src = migrate_arg(value, 0, migrate_calls(o->m, value, "nl.load") ? "src" : "x");
-    if (older_op(o, value) != NKI_OP_COUNT && in_psum && to->space == NKI_SBUF) {
+    if (older_op(o, value) != NKI_OP_COUNT && is_staged(o, to, value)) {
         print_staged(o, dst, value, out);
     } else if (older_op(o, value) != NKI_OP_COUNT) {
         older_print_instruction(o, value, dst, out);
@@ -335,6 +393,15 @@ void older_print_write(struct older *o, struct str dst, const struct nki_seen *t
         print_plain(o, "nisa.memset", dst, "value", value, out);
     }
     buf_free(&name);
+}
+
+void older_print_write(struct older *o, struct str dst, const struct nki_seen *to,
+                       const struct nki_node *value, struct buf *out) {
+    struct buf lines = {0};
+    print_write(o, dst, to, value, &lines);
+    older_put_condition(o, value, &lines);
+    buf_add(out, lines.at, lines.len);
+    buf_free(&lines);
 }
 
 /* nl.ndarray((4, nl.par_dim(128), 512), ..) as a list of tiles. */
@@ -417,7 +484,8 @@ bool older_goes_before(const struct older *o, const struct nki_node *node) {
         goes = !migrate_keyword(node, "dst") && is_tile(o, node);
     } else if (node->kind == NKI_CALL && is_tile(o, node) && read_pair(o, node, &name, &pair)) {
         const struct nki_seen *a = older_tile(o, pair.left), *b = older_tile(o, pair.right);
-        goes = (a && b && !older_same_shape(a, b)) || strcmp(pair.op, "nl.divide") == 0;
+        bool both = a && b && a->space == NKI_PSUM && b->space == NKI_PSUM;
+        goes = both || (a && b && !older_same_shape(a, b)) || strcmp(pair.op, "nl.divide") == 0;
     }
     const struct nki_node *mask = node->kind == NKI_CALL ? migrate_keyword(node, "mask") : NULL;
     bool masked = mask && !is_none(mask->keyword.value) && is_tile(o, node);

@@ -11,6 +11,14 @@ static const char many[] =
     "the older dialect runs the kernel for each program of its grid, the package nki for each "
     "physical core alone: over what does the kernel loop instead?";
 
+/* What nl.spmd_dim and nl.nc say of one axis of a launch. */
+struct spread {
+    const struct nki_node *cores; /* how many cores run its programs; NULL: one */
+    const struct nki_node *each;  /* how many programs each of them runs; NULL: one */
+    bool inner;                   /* programs that are neighbours run on different cores */
+    int axis;
+};
+
 struct grid {
     struct migrate *m;
     const struct nki_node *function;
@@ -20,6 +28,8 @@ struct grid {
     uint32_t first, end;           /* the statements of its body that each program runs */
     const char *argument;          /* the grid's name in the kernel */
     const char *rounds[MOST_AXES]; /* the names of the program's numbers */
+    struct spread spread;          /* as the launches have it */
+    bool mixed;                    /* their programs go to the cores in different orders */
     const struct nki_node *where;  /* what a question is about .. */
     const char *question;          /* .. and the question; NULL: none */
 };
@@ -62,23 +72,93 @@ static bool find_axes(struct grid *g) {
     return true;
 }
 
-/* The sizes of a launch's grid, as text: "(rows, columns)". False: they do not stand there. */
-static bool print_sizes(const struct grid *g, const struct nki_node *call, struct buf *out) {
-    const struct nki_node *sizes = call->call.func->subscript.slice;
-    const struct nki_node *value =
-        sizes->kind == NKI_NAME ? migrate_value_of(g->m, sizes->name.id) : sizes;
-    for (uint32_t i = value ? value->id : 1; value && i <= value->last; i++)
-        if (migrate_is(g->m, g->m->tree->nodes[i], "nl.nc")) /* programs of two cores */
+/* The number in nl.nc(number); NULL: it is something else. */
+static const struct nki_node *cores_of(const struct grid *g, const struct nki_node *node) {
+    return migrate_calls(g->m, node, "nl.nc") ? migrate_arg(node, 0, "nc") : NULL;
+}
+
+/* "nl.nc(2)", "nl.spmd_dim(4, nl.nc(2))", "nl.nc(2) * 4". False: it names no cores in these ways.
+ */
+static bool read_spread(const struct grid *g, const struct nki_node *size, struct spread *spread) {
+    const struct nki_node *first = size, *second = NULL;
+    if (migrate_calls(g->m, size, "nl.spmd_dim")) {
+        first = migrate_arg(size, 0, "grid");
+        second = migrate_arg(size, 1, "nc");
+    } else if (size->kind == NKI_BIN_OP && size->bin_op.op == NKI_MUL) {
+        first = size->bin_op.left;
+        second = size->bin_op.right;
+    }
+    const struct nki_node *cores = first ? cores_of(g, first) : NULL;
+    spread->inner = !cores && second;
+    spread->cores = cores ? cores : second ? cores_of(g, second) : NULL;
+    spread->each = cores ? second : first;
+    return spread->cores && (cores || first) && !(cores && second && cores_of(g, second));
+}
+
+static bool names_cores(const struct grid *g, const struct nki_node *node) {
+    for (uint32_t i = node->id; i <= node->last; i++)
+        if (migrate_is(g->m, g->m->tree->nodes[i], "nl.nc") ||
+            migrate_is(g->m, g->m->tree->nodes[i], "nl.spmd_dim"))
+            return true;
+    return false;
+}
+
+/* One size: "rows", or "cores * each". False: what it says of cores cannot be read. */
+static bool print_size(const struct grid *g, const struct nki_node *size, struct spread *spread,
+                       struct buf *out) {
+    const struct nki_node *parts[2] = {size, NULL};
+    if (names_cores(g, size)) {
+        if (spread->cores || !read_spread(g, size, spread))
             return false;
-    if (!value || value->kind == NKI_CALL || value->kind == NKI_NAME)
+        parts[0] = spread->cores;
+        parts[1] = spread->each;
+    }
+    for (int i = 0; i < 2 && parts[i]; i++) {
+        struct str text = nki_text(g->m->tree, nki_outer_span(g->m->tree, parts[i]));
+        bool tight = !parts[1] || nki_precedence(parts[i]) >= 12;
+        buf_printf(out, tight ? "%s" STR_FMT : "%s(" STR_FMT ")", i ? " * " : "", STR_ARG(text));
+    }
+    return true;
+}
+
+/* The sizes of a launch's grid, as text: "(rows, columns)". False: they do not stand there. */
+static bool print_sizes(const struct grid *g, const struct nki_node *call, struct spread *spread,
+                        struct buf *out) {
+    const struct nki_node *sizes = call->call.func->subscript.slice;
+    const struct nki_node *value = sizes->kind == NKI_NAME ? migrate_value_of(g->m, sizes) : sizes;
+    bool named = value && value != sizes, spreads = value && names_cores(g, value);
+    bool tuple = value && value->kind == NKI_TUPLE;
+    if (!value || value->kind == NKI_NAME || (value->kind == NKI_CALL && !spreads) ||
+        (named && spreads) || (tuple ? (int)value->tuple.elts.len : 1) != g->axes)
         return false;
     struct str text = nki_text(g->m->tree, nki_outer_span(g->m->tree, sizes));
-    if (value->kind != NKI_TUPLE && g->axes == 1)
-        buf_printf(out, "(" STR_FMT ",)", STR_ARG(text));
-    else if (value->kind == NKI_TUPLE && (int)value->tuple.elts.len == g->axes)
-        buf_printf(out, sizes->kind == NKI_TUPLE && !sizes->parens ? "(" STR_FMT ")" : STR_FMT,
-                   STR_ARG(text));
-    return out->len > 0;
+    if (tuple && named) {
+        buf_printf(out, STR_FMT, STR_ARG(text));
+        return true;
+    }
+    bool ok = true;
+    buf_putc(out, '(');
+    for (int a = 0; a < g->axes && ok; a++) {
+        bool before = spread->cores != NULL;
+        buf_puts(out, a ? ", " : "");
+        ok = print_size(g, tuple ? value->tuple.elts.at[a] : sizes, spread, out);
+        if (spread->cores && !before)
+            spread->axis = a;
+    }
+    buf_puts(out, g->axes == 1 ? ",)" : ")");
+    return ok;
+}
+
+/* All launches that name cores do so for the same axis. Programs that go to the cores in turn for
+ * one of them do so for all. */
+static bool agrees(struct grid *g, const struct spread *spread) {
+    if (!spread->cores)
+        return true;
+    if (!g->spread.cores)
+        g->spread = *spread;
+    g->mixed |= spread->inner != g->spread.inner;
+    g->spread.inner |= spread->inner;
+    return spread->axis == g->spread.axis;
 }
 
 static bool find_launches(struct grid *g) {
@@ -92,7 +172,9 @@ static bool find_launches(struct grid *g) {
             !str_equal(func->subscript.value->name.id, name))
             continue;
         struct buf sizes = {0};
-        bool ok = print_sizes(g, node, &sizes) && g->n_launches < MOST_LAUNCHES;
+        struct spread spread = {0};
+        bool ok = print_sizes(g, node, &spread, &sizes) && g->n_launches < MOST_LAUNCHES &&
+                  agrees(g, &spread);
         buf_free(&sizes);
         if (!ok)
             return give_up(g, node, many);
@@ -178,20 +260,26 @@ static void edit_signature(const struct grid *g) {
     buf_free(&text);
 }
 
-/* kernel[rows, columns](x) is kernel(x, grid=(rows, columns)). */
+/* kernel[rows, columns](x) is kernel(x, grid=(rows, columns)); with nl.nc(2) it is kernel[2](..).
+ */
 static void edit_launch(const struct grid *g, const struct nki_node *call) {
     const struct nki_token *before =
         &g->m->tree->tokens[nki_token_at(g->m->tree, call->end - 1) - 1];
     const struct nki_node *func = call->call.func;
     bool opens = before->kind == NKI_TOKEN_OP && before->op == '(';
     bool listed = before->kind == NKI_TOKEN_OP && before->op == ',';
-    struct buf text = {0}, sizes = {0};
-    (void)print_sizes(g, call, &sizes);
+    struct buf text = {0}, sizes = {0}, cores = {0};
+    struct spread spread = {0};
+    (void)print_sizes(g, call, &spread, &sizes);
+    if (spread.cores)
+        buf_printf(&cores, "[" STR_FMT "]",
+                   STR_ARG(nki_text(g->m->tree, nki_outer_span(g->m->tree, spread.cores))));
     buf_printf(&text, "%s%s=%s", opens ? "" : listed ? " " : ", ", g->argument, sizes.at);
     nki_edit_replace(&g->m->edits, (struct nki_span){func->subscript.value->end, func->end},
-                     STR(""));
+                     buf_str(&cores));
     nki_edit_insert(&g->m->edits, call->end - 1, buf_str(&text));
     migrate_did(g->m, call, "the grid is an argument of the kernel");
+    buf_free(&cores);
     buf_free(&text);
     buf_free(&sizes);
 }
@@ -232,6 +320,26 @@ static void indent_stmt(const struct grid *g, const struct nki_node *stmt, bool 
     buf_free(&step);
 }
 
+/* "(grid[0]):", or of the programs that one of several cores runs. */
+static void print_range(const struct grid *g, int axis, struct buf *out) {
+    if (!g->spread.cores || axis != g->spread.axis) {
+        buf_printf(out, "(%s[%d]):\n", g->argument, axis);
+        return;
+    }
+    struct buf core = {0}, cores = {0};
+    migrate_spell(g->m, "nl.program_id", &core);
+    buf_puts(&core, "(0)");
+    migrate_spell(g->m, "nl.num_programs", &cores);
+    buf_puts(&cores, "(0)");
+    if (g->spread.inner)
+        buf_printf(out, "(%s, %s[%d], %s):\n", core.at, g->argument, axis, cores.at);
+    else
+        buf_printf(out, "(%s * %s[%d] // %s, (%s + 1) * %s[%d] // %s):\n", core.at, g->argument,
+                   axis, cores.at, core.at, g->argument, axis, cores.at);
+    buf_free(&core);
+    buf_free(&cores);
+}
+
 /* The loops come before the first statement, and what all programs share before them. */
 static bool edit_region(const struct grid *g) {
     const struct nki_list *body = &g->function->function_def.body;
@@ -244,7 +352,7 @@ static bool edit_region(const struct grid *g) {
             buf_printf(&head, STR_FMT, STR_ARG(nki_indent_unit(g->m->tree)));
         buf_printf(&head, "for %s in ", g->rounds[a]);
         migrate_spell(g->m, "nl.affine_range", &head);
-        buf_printf(&head, "(%s[%d]):\n", g->argument, a);
+        print_range(g, a, &head);
     }
     bool ok = nki_edit_insert_before(&g->m->edits, body->at[g->first], buf_str(&head));
     for (uint32_t s = g->first; s < g->end; s++) {
@@ -269,7 +377,10 @@ static void unroll(struct grid *g) {
     edit_uses(g);
     for (size_t i = 0; i < g->n_launches; i++)
         edit_launch(g, g->launches[i]);
-    migrate_did(g->m, g->function, "the programs of its launch are rounds of loops");
+    migrate_did(g->m, g->function,
+                g->mixed ? "the programs of its launch are rounds of loops, which go to the cores "
+                           "in turn, as some of its launches say"
+                         : "the programs of its launch are rounds of loops");
 }
 
 void older_unroll_grids(struct migrate *m) {

@@ -127,7 +127,7 @@ static bool print_slice(struct older *o, const struct part *part, struct buf *ou
     buf_printf(out, "%s:", base.len ? base.at : "0");
     if (base.len)
         buf_printf(out, "%s + ", base.at);
-    const char *limit = part->axis < o->n_axes ? o->limits[part->axis] : NULL;
+    const char *limit = older_limit(o, part->axis);
     bool plain = count && (count->kind == NKI_NAME || count->kind == NKI_ATTRIBUTE ||
                            count->kind == NKI_CONSTANT);
     if (limit && step != 1) {
@@ -278,7 +278,7 @@ static bool print_pattern(struct older *o, const struct nki_node *node, const st
     }
     buf_puts(out, ".ap(pattern=[");
     for (int a = 0; a < n_axes && ok; a++) {
-        const char *limit = a < o->n_axes ? o->limits[a] : NULL;
+        const char *limit = older_limit(o, a);
         buf_printf(out, "%s[%lld, ", a ? ", " : "", (long long)step[a]);
         if (limit)
             buf_printf(out, "%s]", limit);

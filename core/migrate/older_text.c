@@ -81,20 +81,12 @@ static const struct nki_node *binding_in(const struct older *o, const struct nki
     return found;
 }
 
-static bool is_parameter(const struct nki_node *function, struct str name) {
-    const struct nki_list *args = &function->function_def.args->arguments.args;
-    for (uint32_t i = 0; i < args->len; i++)
-        if (str_equal(args->at[i]->arg.name, name))
-            return true;
-    return false;
-}
-
 /* What gives a name its value where it is read; NULL: it is a parameter or has none. */
 static const struct nki_node *binding_of(const struct older *o, const struct nki_node *name) {
     const struct nki_node *function = nki_enclosing(name, NKI_FUNCTION_DEF);
     for (; function; function = nki_enclosing(function, NKI_FUNCTION_DEF)) {
         const struct nki_node *found = binding_in(o, function, name);
-        if (found || is_parameter(function, name->name.id))
+        if (found || migrate_is_parameter(function, name->name.id))
             return found;
     }
     return NULL;
@@ -136,12 +128,31 @@ const struct nki_seen *older_named(const struct older *o, const struct nki_node 
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
+/* Whether a node stands in a call of what is neither NKI nor was evaluated: of numpy's own arrays,
+ * where numpy's names stay. */
+static bool is_host(const struct older *o, const struct nki_node *node) {
+    struct buf name = {0};
+    bool host = false;
+    for (; node && node != o->stmt; node = node->parent) {
+        if (node->kind != NKI_CALL || older_fact(o, node)->times)
+            continue;
+        buf_clear(&name);
+        bool named = migrate_name(o->m, node->call.func, &name);
+        struct str whole = buf_str(&name);
+        bool ours = named && (str_starts(whole, "nl.") || str_starts(whole, "nisa.") ||
+                              str_starts(whole, "nki.") || !memchr(whole.at, '.', whole.len));
+        host |= !ours;
+    }
+    buf_free(&name);
+    return host;
+}
+
 /* numpy's names of types and operators, as nl has them. */
 static bool print_numpy(struct older *o, const struct nki_node *node, struct buf *out) {
     struct buf name = {0}, now = {0};
     bool named = node->kind == NKI_ATTRIBUTE && migrate_name(o->m, node, &name);
     struct str whole = buf_str(&name), of = STR("");
-    if (named && (str_starts(whole, "np.") || str_starts(whole, "numpy."))) {
+    if (named && !is_host(o, node) && (str_starts(whole, "np.") || str_starts(whole, "numpy."))) {
         const char *dot = strchr(name.at, '.');
         of = str_of(dot + 1);
     }

@@ -21,6 +21,7 @@ struct migrate {
     const struct nki_node *kernel; /* NULL: the file has none */
     struct nki_edits edits;
     struct map aliases; /* what imports call a module or a name of one: its dotted name (tree) */
+    struct map outer;   /* those of imports outside of functions, which hold in all of the file */
     struct migrate_fact *facts; /* by node id */
     struct migration *out;
     const struct migrate_rule *rule;     /* that is applied */
@@ -60,8 +61,10 @@ void migrate_watch(struct migrate *m, const char *release);
 /* What is known of a tile, from the evaluation or from its nl.ndarray(); NULL: it is not known to
  * be one, or not always of the same kind. */
 const struct nki_seen *migrate_tile(struct migrate *m, const struct nki_node *node);
-/* The only expression that a name is ever assigned; NULL: there are several, or none. */
-const struct nki_node *migrate_value_of(const struct migrate *m, struct str name);
+/* The only expression that its function, or what is around it, ever assigns a name; NULL: there are
+ * several, or none. */
+const struct nki_node *migrate_value_of(const struct migrate *m, const struct nki_node *name);
+bool migrate_is_parameter(const struct nki_node *function, struct str name);
 bool migrate_is_register(const struct migrate *m, const struct nki_node *node);
 
 /* ---- edits.c --------------------------------------------------------------------------------- */

@@ -241,6 +241,32 @@ def kernel(x):
 """
 
 
+# two kernels whose outputs have one name, an import that holds in one of them, and host code
+OLDER_FILE = """import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+import numpy as np
+
+
+@nki.jit
+def first(x):
+    import neuronxcc.nki.isa as nisa
+    out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.hbm)
+    nl.store(out, nisa.tensor_copy(nl.load(x)))
+    return out
+
+
+@nki.jit
+def second(x):
+    out = nl.ndarray((128, 512), dtype=np.float32, buffer=nl.hbm)
+    nl.store(out, nl.load(x))
+    return out
+
+
+def numbers():
+    return np.random.rand(128, 512).astype(np.float32)
+"""
+
+
 def older(lines):
     return OLDER % "\n".join("    " + line if line else "" for line in lines.splitlines())
 
@@ -374,6 +400,64 @@ for n in nl.affine_range(x.shape[1] // 512):
         "x[i * 64:i * 64 + 64, j * 128:j * 128 + 128]", "rows = grid[0]\n",
         "    return kernel(x, scale=3.0, grid=(2, width))\n"], ["program_id", "num_programs"],
          name="launch"),
+    Case("import", "legacy", "0.7", OLDER_FILE, [
+        "dtype=nl.float32, buffer=nl.shared_hbm", "nki.isa.dma_copy(dst=out, src=nl.load(x))",
+        "rand(128, 512).astype(np.float32)"], ["nl.hbm"], name="second"),
+    # programs of a launch over two cores: each core runs every second, or half of them in a row
+    Case("import", "legacy", "0.7", OLDER_LAUNCH.replace(
+        "kernel[2, width]", "kernel[nl.spmd_dim(1, nl.nc(2)), width]"), [
+            "for program_x in range(nl.program_id(0), grid[0], nl.num_programs(0)):",
+            "kernel[2](x, scale=3.0, grid=(2 * 1, width))"], ["nl.nc", "spmd_dim"], name="launch"),
+    Case("import", "legacy", "0.7", OLDER_LAUNCH.replace(
+        "kernel[2, width]", "kernel[nl.nc(2) * 1, width]"), [
+            "range(nl.program_id(0) * grid[0] // nl.num_programs(0), (nl.program_id(0) + 1) * "
+            "grid[0] // nl.num_programs(0)):"], ["nl.nc"], name="launch"),
+    # a mask of a product runs over [K, N] of what moves
+    Case("import", "legacy", "0.7", older("""\
+p, f, m = nl.arange(128)[:, None], nl.arange(512)[None, :], nl.arange(64)[None, :]
+a = nl.load(x[p, f])
+for n in nl.affine_range(2):
+    inside = (p < 100) & (n * 512 + f < 700)
+    s = nl.zeros((par_dim(64), 512), dtype=nl.float32, buffer=nl.psum)
+    s[nl.arange(64)[:, None], f] += nisa.nc_matmul(a[p, m], a[p, f], mask=inside)
+    nl.store(out[64 * n + nl.arange(64)[:, None], f], value=s, mask=n * 512 + f < 700)
+nl.store(out[64 + nl.arange(64)[:, None], 256 + nl.arange(256)[None, :]], value=a[0:64, 0:256])"""),
+         ["nisa.nc_matmul(dst=s[0:64, 0:min(512, 700 - (n * 512))], "
+          "stationary=a[0:min(128, 100), 0:64], "
+          "moving=a[0:min(128, 100), 0:min(512, 700 - (n * 512))])"], ["mask"]),
+    # a mask without an index is a condition; a condition beside an index cuts as well
+    Case("import", "legacy", "0.7", older("""\
+p, f = nl.arange(128)[:, None], nl.arange(512)[None, :]
+a = nl.load(x[p, f])
+sums = nl.zeros((par_dim(128), 512), dtype=nl.float32, buffer=nl.sbuf)
+for n in nl.affine_range(3):
+    first = n < 2
+    b = nisa.activation(op=nl.exp, data=a, mask=first)
+    sums[p, f] = nisa.tensor_tensor(sums, a, np.add, mask=first)
+    sums[p, f] = nl.add(sums, a, mask=(n >= 1) & (f < 300))
+    nl.store(out[p, f], value=sums, mask=n == 2)"""),
+         ["        if first:\n            nisa.activation(dst=b, op=nl.exp, data=a)\n",
+          "        if n >= 1:\n            nisa.tensor_tensor(dst=sums[0:128, 0:min(512, 300)], ",
+          "        if n == 2:\n            nisa.dma_copy("], ["mask"]),
+    # what the package nki takes in SBUF alone, or of one dtype, goes by way of a tile
+    Case("import", "legacy", "0.7", older("""\
+p, f = nl.arange(128)[:, None], nl.arange(128)[None, :]
+a = nl.load(x[p, f], dtype=nl.bfloat16)
+s = nl.ndarray((par_dim(128), 128), dtype=nl.float32, buffer=nl.psum)
+s[...] = nisa.nc_matmul(a, a)
+before = p >= f
+low = nisa.affine_select(pred=before, on_true_tile=s, on_false_value=0.0)
+t = nl.ndarray((par_dim(128), 128), dtype=nl.float32, buffer=nl.psum)
+t[...] = nisa.nc_transpose(a)
+both = nl.subtract(s, t)
+r = nl.ndarray((par_dim(128), 128), dtype=nl.float32, buffer=nl.sbuf)
+r[...] = nisa.activation(op=nl.tanh, data=both, dtype=nl.bfloat16)
+nl.store(out[p, f], value=low)
+nl.store(out[p, 128 + f], value=r)
+nl.store(out[p, 256 + f], value=r)
+nl.store(out[p, 384 + f], value=r)"""),
+         ["on_true_tile=tile_", "nisa.nc_transpose(dst=tile_", "nisa.activation(dst=tile_"],
+         ["arange"]),
     Case("import", "legacy", "0.7", OLDER_LAUNCH.replace("kernel[2, width]", "kernel[sizes()]"),
          ["over what does the kernel loop instead?", "x[i * 64:i * 64 + 64, "], asks=1,
          numbers=None, accepted=False),
