@@ -259,20 +259,25 @@ static int until_it_waits(struct fake *fake) {
     return -1;
 }
 
-static void a_person_answers_and_a_pause_gives_the_question_up(void **unused) {
-    (void)unused;
-    static const struct tune_action start = {.kind = TUNE_ACT_START},
-                                    pause = {.kind = TUNE_ACT_PAUSE};
-    struct scripted scripted;
-    struct err err = {0};
-    begin(&scripted, PLAN("one"));
-    struct fake *fake = &scripted.fake;
+static struct fake *begin_by_hand(struct scripted *scripted) {
+    struct fake *fake = &scripted->fake;
+    begin(scripted, PLAN("one"));
     tune_session_close(fake->session);
     fake->options.proposer = "human";
     fake->options.fresh = true;
     fake->place = (struct fake_place){.loop = fake->loop};
     fake_open(fake);
     fake->options.fresh = false;
+    return fake;
+}
+
+static void a_person_answers_and_a_pause_gives_the_question_up(void **unused) {
+    (void)unused;
+    static const struct tune_action start = {.kind = TUNE_ACT_START},
+                                    pause = {.kind = TUNE_ACT_PAUSE};
+    struct scripted scripted;
+    struct err err = {0};
+    struct fake *fake = begin_by_hand(&scripted);
     assert_true(tune_session_act(fake->session, &start, &err));
     int first = until_it_waits(fake);
     assert_false(fake_try(fake, (struct tune_action){.kind = TUNE_ACT_ANSWER,
@@ -305,6 +310,31 @@ static void a_person_answers_and_a_pause_gives_the_question_up(void **unused) {
     assert_string_equal(tune_lane_plan(state, 0)->title, "by hand");
     assert_string_equal(tune_lane_plan(state, 0)->author, "human");
     assert_int_equal(state->wait_step, TUNE_STEP_PLAN);
+    end(&scripted);
+}
+
+#define KERNEL_TOO                                                   \
+    "title: by hand\nwhat: less\n\n<<<<<<< SEARCH\n# latency 1000\n" \
+    "=======\n# latency 700\n>>>>>>> REPLACE\n"
+
+/* A person who is asked for a plan alone may write the kernel as well. */
+static void a_person_may_answer_with_plan_and_kernel(void **unused) {
+    (void)unused;
+    struct scripted scripted;
+    struct fake *fake = begin_by_hand(&scripted);
+    assert_true(fake_try(fake, (struct tune_action){.kind = TUNE_ACT_START}));
+    int call = until_it_waits(fake);
+    assert_false(fake_state(fake)->calls.at[call].once);
+    assert_true(fake_try(
+        fake, (struct tune_action){.kind = TUNE_ACT_ANSWER, .index = call, .text = KERNEL_TOO}));
+    const struct tune_state *state = fake_state(fake);
+    for (int i = 0; i < 500 && state->attempts.len < 2; i++)
+        loop_run_until_idle(fake->loop, 10);
+    assert_int_equal(state->attempts.len, 2);
+    assert_string_equal(state->attempts.at[1].plan.title, "by hand");
+    assert_non_null(strstr(tune_source(state, &state->attempts.at[1]), "# latency 700"));
+    for (size_t i = 0; i < state->calls.len; i++)
+        assert_string_not_equal(state->calls.at[i].role, "rewriter");
     end(&scripted);
 }
 
@@ -754,6 +784,7 @@ int main(void) {
         cmocka_unit_test(what_is_switched_off_or_edited_reaches_the_model),
         cmocka_unit_test(undo_takes_a_switch_back_but_no_text_that_went_out),
         cmocka_unit_test(a_person_answers_and_a_pause_gives_the_question_up),
+        cmocka_unit_test(a_person_may_answer_with_plan_and_kernel),
         cmocka_unit_test(a_pause_ends_a_model_that_is_asked),
         cmocka_unit_test(a_question_that_is_held_is_looked_at_and_edited_first),
         cmocka_unit_test(a_held_question_can_be_given_up),

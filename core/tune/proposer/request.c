@@ -108,7 +108,7 @@ const struct model_endpoint *tune_request_endpoint(const struct request *self) {
                              : tune_models_endpoint(self->owner->models, self->role, self->which);
 }
 
-static bool is_human(const struct request *self) {
+bool tune_request_is_human(const struct request *self) {
     return !strcmp(tune_request_endpoint(self)->api, "human");
 }
 
@@ -250,7 +250,7 @@ static struct tune_question question_of(const struct request *self, struct str p
                                   .estimate = model_tokens_estimate(prompt),
                                   .hold_tokens = NAN,
                                   .hold_dollars = NAN,
-                                  .waits = is_human(self),
+                                  .waits = tune_request_is_human(self),
                                   .once = self->role == TUNE_ROLE_PLANNER && self->context->once,
                                   .held = holds,
                                   .mends = self->mends,
@@ -296,7 +296,7 @@ static void tell_change(const struct request *self, const struct tune_question *
 
 void tune_request_ask(struct request *self, bool held) {
     self->seen = self->seen || held;
-    bool holds = !self->seen && !is_human(self) && tune_reply_holds(self->reply);
+    bool holds = !self->seen && !tune_request_is_human(self) && tune_reply_holds(self->reply);
     struct buf whole = {0};
     bool fits = compose(self, held);
     if (!holds && !(fits && self->texts.user.len)) {

@@ -60,6 +60,8 @@ void tune_request_ask(struct request *self, bool held);
 /* How it is asked: as the settings say, or changed after an answer that was cut. */
 const struct model_endpoint *tune_request_endpoint(const struct request *self);
 const char *tune_request_model(const struct request *self);
+/* Whether a person answers it. */
+bool tune_request_is_human(const struct request *self);
 /* Takes it off the list and frees it; nothing of it may be used then. */
 void tune_request_forget(struct request *self);
 /* Whether somebody still waits for it. Nobody does after the session was halted. */

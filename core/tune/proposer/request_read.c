@@ -51,7 +51,9 @@ static bool answer_plans(struct request *self, struct str text, struct err *err)
     struct tune_plan plans[TUNE_ANSWER_PLANS];
     struct arena *arena = arena_new();
     struct buf source = {0}, words = {0};
-    bool once = self->context->once;
+    /* A person may write the kernel with the plan, whatever was asked for. */
+    bool once =
+        self->context->once || (tune_request_is_human(self) && tune_answer_has_kernel(text));
     if (once)
         tune_answer_words(text, &words);
     size_t count = tune_answer_plans(once ? buf_str(&words) : text, str_of(self->context->source),
