@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the command of `hone mcp` decides for the agent: mcp_given.py HONE."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -45,6 +46,28 @@ class Given(unittest.TestCase):
         verdict = self.evaluated("--session", self.task / "other", "--seeds", "7")
         self.assertEqual(verdict["correct"], "no")
         self.assertIn("seed 7", verdict["correct_why"])
+
+    def test_answers_are_bounded(self):
+        """What is over the limit is counted, and how it is had is said."""
+        agent = Agent([HONE, "mcp", self.task, "--gate", "auto"], self.env)
+        many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) "
+        wide = agent.tool("query", rows=1000, sql=many + "SELECT i, printf('%0200d', i) AS t FROM n")
+        self.assertLessEqual(len(json.dumps(wide, separators=(",", ":"))), 48 << 10)
+        self.assertEqual(len(wide["rows"]) + wide["left_out"]["rows"], 1000)
+        self.assertGreater(len(wide["rows"]), 150)
+        self.assertEqual(wide["rows"][0][0], 1)
+        self.assertIn("OFFSET", wide["more"])
+        long = agent.tool("query", sql="SELECT replace(printf('%0300000d', 1), '0', 'é') AS t")
+        self.assertLessEqual(len(json.dumps(long, separators=(",", ":"), ensure_ascii=False)
+                                 .encode()), 48 << 10)
+        self.assertTrue(long["left_out"])
+        self.assertNotIn("left_out", agent.tool("query", sql="SELECT 1 AS one"))
+        big = KERNEL + "".join("# %s %d\n" % ("x" * 80, i) for i in range(2000))
+        self.assertGreater(len(agent.tool("migrate", kernel=big)["source"]), 150000)
+        for tool in ("profile", "history", "notes", "menu", "docs"):
+            said = agent.tool(tool, **({"what": "matmul"} if tool == "docs" else {}))
+            self.assertLessEqual(len(json.dumps(said)), 64 << 10, tool)
+        self.assertEqual(agent.close(), 0)
 
     def test_what_is_no_number_is_refused(self):
         for options, said in ((("--seeds", "one"), "seed"), (("--tolerance", "2"), "tolerance")):
