@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "base/optional.h"
+#include "base/os/library.h"
 
 static void the_program_knows_where_it_is(void **state) {
     (void)state;
@@ -100,11 +100,11 @@ static void libraries_that_may_be_missing_are_found_by_name(void **unused) {
     (void)unused;
     static const char *const functions[] = {"zlibVersion", NULL}, *const none[] = {"no_such"};
     void *found[2] = {NULL, NULL};
-    assert_true(library_try("z", 1, functions, 2, found));
+    assert_true(os_library_try("z", 1, functions, 2, found));
     assert_non_null(found[0]);
     assert_null(found[1]);
-    assert_false(library_try("z", 1, none, 1, found));
-    assert_false(library_try("no-such-library", 1, functions, 2, found));
+    assert_false(os_library_try("z", 1, none, 1, found));
+    assert_false(os_library_try("no-such-library", 1, functions, 2, found));
 }
 
 int main(void) {

@@ -64,8 +64,7 @@ def sources(root):
 
 
 # What stands for the headers of libraries that are loaded late: for those alone that use one.
-LATE = ("base/libcurl.h", "base/libssh2.h", "base/openblas.h", "base/os/library.h",
-        "base/optional.h")
+LATE = ("base/libcurl.h", "base/libssh2.h", "base/openblas.h", "base/os/library.h")
 
 
 def room_of(file):

@@ -3,7 +3,7 @@
  * others are in libraries that curl brings along, and are loaded when a file needs them. */
 #include <string.h>
 
-#include "base/optional.h"
+#include "base/os/library.h"
 #include "query/parquet/private.h"
 
 /* ---- Snappy ---------------------------------------------------------------------------------- */
@@ -148,8 +148,8 @@ static void *const *functions_of(struct codecs *codecs, int64_t codec) {
     const struct codec *row = &rows[codec];
     struct codec_library *own = &codecs->libraries[codec];
     if (!own->looked && row->library)
-        own->missing = !library_try(row->library, row->number, row->functions, CODEC_FUNCTIONS,
-                                    own->functions);
+        own->missing = !os_library_try(row->library, row->number, row->functions, CODEC_FUNCTIONS,
+                                       own->functions);
     own->looked = true;
     return own->missing ? NULL : own->functions;
 }
