@@ -79,9 +79,36 @@ static cJSON *link_part(const char *uri) {
     return part;
 }
 
+/* How the rest is had, and which end of a list stays. */
+static const struct {
+    const char *tool, *more;
+    bool newest; /* the newest is last, and stays */
+} tools[] = {
+    {"profile", "fewer lines; why and query of a line; the resource has the whole profile", false},
+    {"query", "LIMIT and OFFSET in sql, fewer columns, aggregates", false},
+    {"history", "a smaller last; query's table attempts, with LIMIT and OFFSET", true},
+    {"notes", "query's tables, with LIMIT and OFFSET", true},
+    {"docs", "one name in place of words, and a release", false},
+    {"check", "mend what is said first, and check again", false},
+    {"evaluate", "fewer kernels at once", false},
+    {"compare", "the sources are resources: hone://attempt/NUMBER/kernel.py", false},
+};
+
+static void bound(const struct mcp_call *call, cJSON *answer) {
+    const char *tool = call->tool ? call->tool->name : "", *more = "ask for less at once";
+    bool newest = false;
+    if (!strcmp(tool, "migrate")) /* half a kernel is none */
+        return;
+    for (size_t i = 0; i < COUNT_OF(tools); i++)
+        if (!strcmp(tools[i].tool, tool)) {
+            more = tools[i].more;
+            newest = tools[i].newest;
+        }
+    mcp_bound(answer, newest, more);
+}
+
 void mcp_call_done(struct mcp_call *call, cJSON *structured, const char *uri) {
-    if (call->tool && strcmp(call->tool->name, "migrate") != 0) /* half a kernel is none */
-        mcp_bound(call->tool->name, structured);
+    bound(call, structured);
     cJSON *result = cJSON_CreateObject();
     cJSON *content = cJSON_AddArrayToObject(result, "content");
     char *text = cJSON_PrintUnformatted(structured);

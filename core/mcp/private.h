@@ -79,9 +79,6 @@ void mcp_call_error(struct mcp_call *call, enum mcp_error code, const char *form
 void mcp_call_version_error(struct mcp_call *call, const char *asked);
 /* Of a tool: an object, as such and as text; with `uri` a link to more (NULL: none). */
 void mcp_call_done(struct mcp_call *call, cJSON *structured, const char *uri);
-/* bound.c: takes what is over the limit of an answer out of its largest lists and texts. Says in
- * `left_out` how many rows or bytes of which, and in `more` how they are had. */
-void mcp_bound(const char *tool, cJSON *answer);
 /* It could not be done: what happened, and what to do. */
 void mcp_call_failed(struct mcp_call *call, const char *format, ...) CC_PRINTF(2, 3);
 /* Gives it up without an answer. */

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "base/os/library.h"
 
 static void the_program_knows_where_it_is(void **state) {
     (void)state;

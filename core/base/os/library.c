@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/os/library.h"
+#include "base/os/os.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Libraries that are loaded late: those that hone needs, and those that it can do without.
- *
- * Libraries that few commands need are loaded when they are first used: each of them brings others
+/* Libraries that few commands need are loaded when they are first used: each of them brings others
  * along, and binding them all took two thirds of the time of a short command. Where
  * programs are no ELF files they are linked like the others.
  *
@@ -12,7 +10,6 @@
 #define HONE_BASE_OS_LIBRARY_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -25,13 +22,6 @@
 /* Loads a shared library and puts its functions, n of them, one behind the other at *out. Ends the
  * process with a message when it is not there: what is needed to start at all otherwise. */
 void os_library_load(const char *file, const char *const *functions, size_t n, void *out);
-
-/* Functions of libNAME in the NUMBERth version of its binary interface, wherever this system keeps
- * it and however it names it: n of them at *out, of which those without a name are skipped. It
- * stays loaded. False: the library, or one of them, is not on this machine; what needs it says so.
- */
-bool os_library_try(const char *name, int number, const char *const *functions, size_t n,
-                    void **out) CC_MUST_USE;
 
 #define OS_LIBRARY_FIELD(function) __typeof__(function) *function;
 #define OS_LIBRARY_NAME(function) #function,

@@ -119,4 +119,14 @@ void os_adopt_orphans(void);
 #include "base/os/pending.h"
 #include "base/os/wall.h"
 
+/* ---- libraries that hone can do without (library.c) -------------------------------------------
+ */
+
+/* Functions of libNAME in the NUMBERth version of its binary interface, wherever this system keeps
+ * it and however it names it: n of them at *out, of which those without a name are skipped. It
+ * stays loaded. False: the library, or one of them, is not on this machine; what needs it says so.
+ */
+bool os_library_try(const char *name, int number, const char *const *functions, size_t n,
+                    void **out) CC_MUST_USE;
+
 #endif

@@ -9,7 +9,8 @@
 
 #include "base/base.h"
 
-#define MCP_LINE_MOST ((size_t)8 << 20) /* bytes of a message */
+#define MCP_LINE_MOST ((size_t)8 << 20)    /* bytes of a message */
+#define MCP_ANSWER_MOST ((size_t)48 << 10) /* bytes of a tool's answer as JSON (doc/agents.md) */
 
 /* Errors of JSON-RPC, and those of the protocol. */
 enum mcp_error {
@@ -77,5 +78,10 @@ void mcp_stream_send(struct mcp_stream *stream, struct str line);
 /* Writes what is kept, for at most so long. */
 void mcp_stream_flush(struct mcp_stream *stream, int limit_ms);
 void mcp_stream_free(struct mcp_stream *stream); /* accepts NULL; not within `line` */
+
+/* bound.c: takes what is over the limit of an answer out of its largest lists and texts. Says in
+ * `left_out` how many rows or bytes of which, and in `more` how they are had. newest: the end of a
+ * list stays. */
+void mcp_bound(cJSON *answer, bool newest, const char *more);
 
 #endif

@@ -3,7 +3,6 @@
  * others are in libraries that curl brings along, and are loaded when a file needs them. */
 #include <string.h>
 
-#include "base/os/library.h"
 #include "query/parquet/private.h"
 
 /* ---- Snappy ---------------------------------------------------------------------------------- */

@@ -5,27 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mcp/private.h"
+#include "mcp/wire/wire.h"
 
-#define MOST_ANSWER ((size_t)48 << 10) /* bytes of an answer as JSON (doc/agents.md) */
-#define SLACK 1024                     /* for what is said of what is left out */
+#define SLACK 1024 /* for what is said of what is left out */
 #define MOST_CUTS 64
 #define LEAST_TEXT 200 /* bytes; shorter texts are not cut */
-
-/* How the rest is had, and which end of a list stays. */
-static const struct {
-    const char *tool, *more;
-    bool newest; /* the newest is last, and stays */
-} tools[] = {
-    {"profile", "fewer lines; why and query of a line; the resource has the whole profile", false},
-    {"query", "LIMIT and OFFSET in sql, fewer columns, aggregates", false},
-    {"history", "a smaller last; query's table attempts, with LIMIT and OFFSET", true},
-    {"notes", "query's tables, with LIMIT and OFFSET", true},
-    {"docs", "one name in place of words, and a release", false},
-    {"check", "mend what is said first, and check again", false},
-    {"evaluate", "fewer kernels at once", false},
-    {"compare", "the sources are resources: hone://attempt/NUMBER/kernel.py", false},
-};
 
 static size_t size_of(const cJSON *node) {
     char *text = cJSON_PrintUnformatted(node);
@@ -98,22 +82,15 @@ static void note_left(cJSON *left, const char *path, size_t count) {
         cJSON_AddNumberToObject(left, path, (double)count);
 }
 
-void mcp_bound(const char *tool, cJSON *answer) {
-    const char *more = "ask for less at once";
-    bool newest = false;
+void mcp_bound(cJSON *answer, bool newest, const char *more) {
     cJSON *left = cJSON_CreateObject();
-    for (size_t i = 0; i < COUNT_OF(tools); i++)
-        if (!strcmp(tools[i].tool, tool)) {
-            more = tools[i].more;
-            newest = tools[i].newest;
-        }
     for (int cuts = 0; cuts < MOST_CUTS; cuts++) {
         size_t size = size_of(answer);
-        if (size <= MOST_ANSWER)
+        if (size <= MCP_ANSWER_MOST)
             break;
         struct buf path = {0};
         cJSON *large = find_large(answer, &path);
-        size_t over = size - MOST_ANSWER + SLACK;
+        size_t over = size - MCP_ANSWER_MOST + SLACK;
         size_t count = !large                 ? 0
                        : cJSON_IsArray(large) ? cut_list(large, over, newest)
                                               : cut_text(large, over);
