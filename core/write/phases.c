@@ -205,8 +205,10 @@ static int64_t lanes(const struct rows *rows) {
     return n;
 }
 
-static void open_across(struct rows *rows) {
+/* Returns the innermost loop; of count 0: there is none. */
+static struct steps open_across(struct rows *rows) {
     struct writer *w = rows->writer;
+    struct steps steps = {0};
     struct buf lane = {0};
     int64_t after = lanes(rows);
     for (int s = 0; s < rows->side_count; s++) {
@@ -216,6 +218,7 @@ static void open_across(struct rows *rows) {
         after /= side->n;
         side->variable = arena_printf(w->arena, "s%d", s);
         side->most = side->n - 1;
+        steps = (struct steps){w->out.len, side->variable, side->n, 1};
         write_line(w, "for %s in range(%lld):", side->variable, (long long)side->n);
         w->indent++;
         buf_printf(&lane, "%s%s", lane.len ? " + " : "", side->variable);
@@ -227,6 +230,7 @@ static void open_across(struct rows *rows) {
         rows->step = arena_strdup(w->arena, lane.at);
     }
     buf_free(&lane);
+    return steps;
 }
 
 static void close_across(struct rows *rows) {
@@ -268,7 +272,7 @@ static void begin_scan(struct rows *rows, int node) {
                    write_number(w, first_number(rows, node)));
         return;
     }
-    open_across(rows);
+    (void)open_across(rows);
     write_line(w, "nisa.dma_copy(dst=%s, src=%s)", carry_of(rows, node),
                rows_place(rows, leaf, true));
     close_across(rows);
@@ -512,9 +516,11 @@ bool rows_emit_carried(struct rows *rows) {
     if (!compute(rows, inner, false, totals))
         return false;
     begin_totals(rows, totals);
-    open_across(rows);
+    struct steps steps = open_across(rows);
     bool ok = compute(rows, inner, true, totals);
     close_across(rows);
+    if (ok && steps.count)
+        write_abreast(rows->writer, rows->roots[rows->root_count - 1], &steps);
     store_totals(rows, totals);
     return ok;
 }

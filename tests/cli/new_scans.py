@@ -103,6 +103,31 @@ class NewScans(Writing):
                              "--dialect", "legacy")
         self.assertIn("data=steps_", older)
 
+    def test_steps_run_side_by_side(self):
+        """All numbers of them that are offered, whatever adds them up; in both dialects."""
+        reference = self.reference_of("space", drawn(SEED)["space"])
+        for at, options in enumerate((("--precision", "split"),
+                                      ("--device", "trn1", "--dialect", "legacy"))):
+            offered = [(key, [own, *values])
+                       for key, own, values in self.choices(reference, *options)
+                       if key.endswith(("abreast", "adds_up", "pairs"))]
+            (key, values), = (row for row in offered if row[0].endswith("abreast"))
+            others = [f"{name}={value}" for name, numbers in offered if name != key
+                      for value in numbers]
+            for value in [value for value in values if value != "1"]:
+                with self.subTest(options=options, value=value):
+                    chosen = [key + "=" + value, *random.Random(SEED).sample(others, 1)]
+                    text = self.written_by(f"side_{at}_{value}", reference, chosen, *options)
+                    self.assertIn(".append(nl.ndarray(", text)
+            chosen = ["--choose", key + "=1"]
+            self.assertNotIn(".append(",
+                             self.written(f"apart_{at}", reference, *chosen, *options))
+
+    def test_names_of_arguments_stay_theirs(self):
+        """Where steps run side by side, the kernel has a name of its own for the first of them."""
+        text = drawn(SEED)["space"].replace("delta", "first")
+        self.written("named", self.reference_of("named", text))
+
     def test_vector_of_trn1_reads_one_of_two_tiles_from_psum(self):
         """Tiles lie there, or are brought there by Scalar, as the schedule says; not on trn2."""
         older = ("--device", "trn1", "--dialect", "legacy")

@@ -77,6 +77,16 @@ int64_t write_choose(struct writer *writer, int node, const char *name, const ch
 /* What the chosen value of a declared choice means for the error. */
 void write_note(struct writer *writer, int node, const char *name, const char *note);
 
+/* abreast.c: lines of a loop whose steps may run side by side, from its own line to the last one of
+ * the kernel so far: "for s in range(count)", or of every `step` numbers. Asks the schedule how
+ * many do, as far as dependences and SBUF allow, and says them anew. The choice is the node's. */
+struct steps {
+    size_t loop; /* where its line begins */
+    const char *variable;
+    int64_t count, step;
+};
+void write_abreast(struct writer *writer, int node, const struct steps *steps);
+
 /* From now on the node is computed by a stage of its own, and the kernel is written once more. */
 void write_apart(struct writer *writer, int node);
 

@@ -21,6 +21,7 @@ struct arguments {
 struct tile {
     struct str name, dtype;
     struct parts shape;
+    bool in_list; /* it is one of several of that name */
 };
 struct older {
     struct str text;
@@ -128,6 +129,14 @@ static const struct tile *tile_named(const struct older *older, struct str name)
     return NULL;
 }
 
+/* A tile's name in front of an operand, with its place where it is one of a list: "x", "x[s]". */
+static struct str tile_of(const struct older *older, struct str operand) {
+    struct str name = word_of(operand), rest = from(operand, name.len);
+    const struct tile *tile = tile_named(older, name);
+    bool listed = tile && tile->in_list && str_starts(rest, "[");
+    return listed ? upto(operand, name.len + closing(rest) + 1) : name;
+}
+
 /* ---- index expressions ----------------------------------------------------------------------- */
 
 /* "step * nl.arange(n)[None, :]", axis `axis` of `of`. */
@@ -203,7 +212,7 @@ static void print_extent(struct buf *out, struct str part) {
 /* "(128, 512)": of a tile or of a part of one. */
 static void print_shape(struct older *older, struct buf *out, struct str dst) {
     const struct tile *tile = tile_named(older, word_of(dst));
-    size_t bracket = word_of(dst).len, count = 0;
+    size_t bracket = tile_of(older, dst).len, count = 0;
     bool whole = bracket == dst.len;
     struct parts parts = whole && tile ? tile->shape : split(inside(from(dst, bracket)));
     buf_putc(out, '(');
@@ -284,7 +293,7 @@ static size_t print_instruction(struct older *older, struct str line) {
     bool known = row < COUNT_OF(instructions);
     if (!known || !instructions[row].keeps_dst) {
         struct str dst = take(&arguments, "dst");
-        bool whole = word_of(dst).len == dst.len;
+        bool whole = tile_of(older, dst).len == dst.len;
         buf_printf(&older->out, STR_FMT "%s %s nisa." STR_FMT "(", STR_ARG(dst),
                    whole ? "[...]" : "", known ? instructions[row].assigned : "=", STR_ARG(name));
         bool own = known && instructions[row].print;
@@ -313,8 +322,8 @@ static bool is_summed(const struct older *older, struct str name) {
     return false;
 }
 
-/* "nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)", behind "name = ". */
-static size_t print_tile(struct older *older, struct str name, struct str line) {
+/* "nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)", behind "name = ", or to a list. */
+static size_t print_tile(struct older *older, struct str name, struct str line, bool in_list) {
     struct str list = from(line, strlen("nl.ndarray"));
     struct parts parts = split(inside(list));
     size_t whole = strlen("nl.ndarray") + closing(list) + 1;
@@ -325,7 +334,8 @@ static size_t print_tile(struct older *older, struct str name, struct str line) 
         return whole;
     }
     struct tile *tile = vec_push(&older->tiles);
-    *tile = (struct tile){name, from(parts.at[1], strlen("dtype=")), split(inside(parts.at[0]))};
+    *tile = (struct tile){name, from(parts.at[1], strlen("dtype=")), split(inside(parts.at[0])),
+                          in_list};
     buf_printf(&older->out, "nl.%s((", is_summed(older, name) ? "zeros" : "ndarray");
     for (size_t i = 0; i < tile->shape.count; i++)
         buf_printf(&older->out, i ? ", " STR_FMT : "nl.par_dim(" STR_FMT ")",
@@ -350,10 +360,15 @@ static size_t print_changed(struct older *older, struct str line) {
     }
     if (str_starts(line, "nisa."))
         return print_instruction(older, line);
-    if (!str_starts(rest, " = nl.ndarray("))
-        return 0;
-    buf_printf(&older->out, STR_FMT " = ", STR_ARG(name));
-    return name.len + 3 + print_tile(older, name, from(rest, 3));
+    static const char *const makes[] = {" = ", ".append("};
+    for (size_t i = 0; i < COUNT_OF(makes); i++) {
+        struct str made = from(rest, MIN_OF(strlen(makes[i]), rest.len));
+        if (!str_starts(rest, makes[i]) || !str_starts(made, "nl.ndarray("))
+            continue;
+        buf_printf(&older->out, STR_FMT "%s", STR_ARG(name), makes[i]);
+        return name.len + strlen(makes[i]) + print_tile(older, name, made, i > 0);
+    }
+    return 0;
 }
 
 /* "import nki" needs its name, as the older one is another module's. */
