@@ -494,7 +494,7 @@ static bool compute_scan(struct rows *rows, int node, const struct graph_node *r
         scan(rows, node, a.name, other.name, "add", "1.0");
     else
         scan(rows, node, other.name, a.name, row->op->alu,
-             strcmp(row->op->alu, "maximum") ? "0.0" : "-3.4028235e38");
+             number_text(rows, rows_scan_first(row->op->alu)));
     return true;
 }
 

@@ -243,14 +243,18 @@ static void close_across(struct rows *rows) {
     rows->step = "0";
 }
 
+double rows_scan_first(const char *alu) {
+    if (strcmp(alu, "multiply") == 0)
+        return 1;
+    return strcmp(alu, "maximum") == 0 ? -INFINITY : strcmp(alu, "minimum") == 0 ? INFINITY : 0;
+}
+
 /* What a scan begins with, before the first chunk. */
 static double first_number(const struct rows *rows, int node) {
     const struct graph_node *row = row_of(rows, node);
     if (row->op->kind == GRAPH_RECURRENCE)
         return rows->writer->values[row->in[2]].number;
-    if (strcmp(row->op->alu, "multiply") == 0)
-        return 1;
-    return strcmp(row->op->alu, "maximum") == 0 ? -INFINITY : 0;
+    return rows_scan_first(row->op->alu);
 }
 
 /* The array that a scan begins with; NULL: a number. */

@@ -96,9 +96,7 @@ static const char *operand_dtype(const struct product *p) {
     return narrow ? left : "float32";
 }
 
-static const char *find_sides(struct product *p) {
-    if (!add_labels(p))
-        return "its arrays do not divide into tiles";
+static const char *choose_sides(struct product *p) {
     merge(p);
     choose(p);
     for (int s = 0; s < p->count; s++)
@@ -208,6 +206,77 @@ static bool find_operand(struct product *p, int index, enum which which) {
     return rows_copy(p->writer, of, &place);
 }
 
+/* ---- sums over dimensions that lie apart ----------------------------------------------------- */
+
+/* Whether an operand runs through all that is summed over in one go, in the order of the sides. */
+static bool sums_in_one_go(struct product *p, enum which which) {
+    const struct product_side *outer = NULL;
+    p->count = 0;
+    if (!add_labels(p))
+        return false;
+    for (int s = 0; s < p->count; s++) {
+        const struct product_side *side = &p->sides[s];
+        if (side->class != SUMMED)
+            continue;
+        if (outer && outer->strides[which] != side->strides[which] * side->n)
+            return false;
+        outer = side;
+    }
+    return true;
+}
+
+/* Copies an operand so that what is summed over lies innermost, in the order of the left one. */
+static bool put_sums_inside(struct product *p, enum which which) {
+    struct writer *w = p->writer;
+    int of = p->node->in[which], order[GRAPH_MAX_DIMS], count = 0;
+    const struct graph_node *node = &w->graph->nodes[of];
+    const struct buffer *buffer = &w->buffers.at[p->views[which].buffer];
+    if (buffer->is_made) {
+        write_apart(w, buffer->node);
+        return false;
+    }
+    for (int d = 0; d < node->ndim; d++)
+        if (has_label(p->node->out, p->node->ndim, p->node->terms[which][d]))
+            order[count++] = d;
+    for (int e = 0; e < p->views[LEFT].ndim; e++)
+        for (int d = 0; d < node->ndim; d++)
+            if (p->node->terms[which][d] == p->node->terms[LEFT][e] &&
+                !has_label(p->node->out, p->node->ndim, p->node->terms[LEFT][e]))
+                order[count++] = d;
+    int64_t shape[GRAPH_MAX_DIMS], stride = 1;
+    struct view place = {.ndim = node->ndim};
+    for (int i = count; i-- > 0;) {
+        shape[i] = node->shape[order[i]];
+        place.dims[order[i]] = (struct dimension){{{shape[i], stride}}, 1};
+        stride *= shape[i];
+    }
+    const char *base = arena_printf(w->arena, "%s_%d_sums", node->name, of);
+    place.buffer = write_buffer(w, base, buffer->dtype, shape, count);
+    p->views[which] = place;
+    return count == node->ndim && rows_copy(w, of, &place);
+}
+
+static void group_sides(struct product *p) {
+    for (int i = 1; i < p->count; i++)
+        for (int k = i; k > 0 && p->sides[k - 1].class > p->sides[k].class; k--) {
+            struct product_side side = p->sides[k];
+            p->sides[k] = p->sides[k - 1];
+            p->sides[k - 1] = side;
+        }
+}
+
+/* The sides once more, with operands whose sums lie side by side; why there are none, else. */
+static const char *find_sides_in_order(struct product *p) {
+    for (enum which i = LEFT; i <= RIGHT; i++)
+        if (!sums_in_one_go(p, i) && !put_sums_inside(p, i))
+            return "a sum over dimensions that do not lie side by side";
+    p->count = 0;
+    if (!add_labels(p))
+        return "its arrays do not divide into tiles";
+    group_sides(p);
+    return choose_sides(p);
+}
+
 bool product_open(struct product *p, struct writer *writer, int index, const struct view *to) {
     const struct graph_node *node = &writer->graph->nodes[index];
     *p = (struct product){.writer = writer,
@@ -223,7 +292,9 @@ bool product_open(struct product *p, struct writer *writer, int index, const str
         if (!find_operand(p, index, i))
             return false;
     p->dtype = operand_dtype(p);
-    const char *why = find_sides(p);
+    const char *why = "its arrays do not divide into tiles";
+    if (add_labels(p) && (why = choose_sides(p)))
+        why = find_sides_in_order(p);
     if (why)
         write_gap(writer, node, why);
     find_turns(p);

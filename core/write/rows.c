@@ -72,6 +72,10 @@ static bool spread_leaves(struct rows *rows, const struct view *to) {
             return false;
         leaf.product = product_behind(rows->writer, &view);
         const struct buffer *buffer = &rows->writer->buffers.at[view.buffer];
+        if (buffer->inset) { /* which only convolutions read */
+            write_apart(rows->writer, buffer->node);
+            return false;
+        }
         leaf.is_sum = !leaf.product && buffer->is_made && !buffer->padding;
         rows->leaves.at[kept++] = leaf;
     }

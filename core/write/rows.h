@@ -218,7 +218,10 @@ void rows_make_ones(struct rows *rows);
 
 /* phases.c: a stage of scans whose rows come in chunks. */
 bool rows_emit_carried(struct rows *rows);
-/* What a scan begins with, which is `first` for whole rows; and keeps its last column. */
+/* What a scan by an operator begins with. */
+double rows_scan_first(const char *alu);
+/* What a scan begins with in a chunk, which is `first` for whole rows; and keeps its last column.
+ */
 const char *rows_scan_start(struct rows *rows, int node, const char *first);
 void rows_keep_last(struct rows *rows, int node, const struct tile *tile);
 

@@ -268,16 +268,16 @@ static bool is_own_base(const struct writer *writer, int base) {
            !is_output(writer->graph, base);
 }
 
-static void take_padded(struct writer *writer, int index, const struct padding *padding) {
+static struct buffer *take_padded(struct writer *writer, int index) {
     const struct graph_node *node = &writer->graph->nodes[index];
     struct value *value = &writer->values[index];
     const char *name = arena_printf(writer->arena, "padded_%d", index);
     int buffer = add_buffer(writer, name, node->dtype, node->shape, node->ndim);
     writer->buffers.at[buffer].is_made = true;
     writer->buffers.at[buffer].node = index;
-    writer->buffers.at[buffer].padding = padding;
     value->view = view_whole(buffer, node->shape, node->ndim);
     value->has_view = true;
+    return &writer->buffers.at[buffer];
 }
 
 static bool take_update(struct writer *writer, int index) {
@@ -286,7 +286,12 @@ static bool take_update(struct writer *writer, int index) {
     int base = node->in[0];
     const struct padding *padding = write_padding(writer, index);
     if (padding) {
-        take_padded(writer, index, padding);
+        take_padded(writer, index)->padding = padding;
+        return true;
+    }
+    const struct inset *inset = taps_inset(writer, index);
+    if (inset) {
+        take_padded(writer, index)->inset = inset;
         return true;
     }
     if (is_own_base(writer, base)) {

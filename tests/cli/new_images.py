@@ -66,6 +66,39 @@ def forward(x, w):
     return out
 """,
 }
+# Pixels lie apart in the result, and products are added up there; or the window lies within them.
+TRANSPOSED = {
+    "scattered": inputs_of((2, 10, 7, 6), (10, 9, 3, 3), (9,)) + """
+def forward(x, w, b):
+    out = np.zeros((2, 9, 16, 14), np.float32)
+    for i in range(3):
+        for j in range(3):
+            out[:, :, i:i + 13:2, 1 + j:j + 12:2] += np.einsum('nchw,co->nohw', x, w[:, :, i, j])
+    return out + b[:, None, None]
+""",
+    "last": inputs_of((3, 5, 6, 40), (2, 3, 40, 12)) + """
+def forward(x, w):
+    out = np.zeros((3, 14, 8, 12), np.float32)
+    for i in range(2):
+        for j in range(3):
+            out[:, 3 * i:3 * i + 9:2, j:j + 6] += x @ w[i, j]
+    return out
+""",
+    "line": inputs_of((2, 6, 50), (5, 6, 4)) + """
+def forward(x, w):
+    out = np.zeros((2, 6, 151), np.float32)
+    out[:, :5, 0:148:3] = np.einsum('ncl,oc->nol', x, w[:, :, 0])
+    return out
+""",
+    "within": inputs_of((2, 20, 5, 7), (20, 6, 2, 3)) + """
+def forward(x, w):
+    return np.einsum('nchw,coij->nohiwj', x, w).reshape(2, 6, 10, 21)
+""",
+    "within_last": inputs_of((2, 5, 7, 20), (20, 2, 2, 6), (6,)) + """
+def forward(x, w, b):
+    return np.tensordot(x, w, 1).transpose(0, 1, 3, 2, 4, 5).reshape(2, 10, 14, 6) + b
+""",
+}
 CHANNELS = {
     "batch_norm": (inputs_of((4, 16, 16, 24), (24,), (24,)) + """
 def forward(x, gain, bias):
@@ -117,9 +150,25 @@ class NewImages(Writing):
         for name, text in CONVOLUTIONS.items():
             with self.subTest(name):
                 kernel = self.both(name, text)
-                if name != "dilated":  # whose weights run backwards
+                self.assertRegex(kernel, r"# A convolution of \d+ taps")
+                self.assertNotIn("# A matrix product", kernel)
+
+    def test_transposed_convolutions_are_convolutions(self):
+        for name, text in TRANSPOSED.items():
+            with self.subTest(name):
+                kernel = self.both("transposed_" + name, text)
+                if name != "line":  # one tap is a product
                     self.assertRegex(kernel, r"# A convolution of \d+ taps")
-                    self.assertNotIn("# A matrix product", kernel)
+
+    def test_images_are_padded_in_their_tiles(self):
+        for name, text in (("deep", CONVOLUTIONS["deep"]), ("within", TRANSPOSED["within"])):
+            reference = self.reference_of(name, text)
+            key, = (key for key, *_ in self.choices(reference) if key.endswith(".padded"))
+            for value in "10":
+                with self.subTest(name, padded=value):
+                    kernel = self.written(f"{name}_{value}", reference, "--choose",
+                                          f"{key}={value}")
+                    self.assertEqual("private_hbm" in kernel, value == "0")
 
     def test_products_of_a_convolution_may_have_a_stage_each(self):
         """Where that is faster; the search decides."""

@@ -7,6 +7,32 @@ import unittest
 from writing import Writing, inputs_of
 
 WRITTEN = {
+    # Sums over dimensions that do not lie side by side.
+    "cross_attention": inputs_of((2, 9, 32), (2, 21, 12), (32, 32), (12, 32), (12, 32), (32, 32)) +
+                       """
+def forward(x, context, q, k, v, o):
+    def split(t):
+        return t.reshape(2, -1, 4, 8).transpose(0, 2, 1, 3)
+    scores = split(x @ q) @ split(context @ k).swapaxes(-1, -2) * 8 ** -0.5
+    power = np.exp(scores - np.max(scores, -1, keepdims=True))
+    values = power / np.sum(power, -1, keepdims=True) @ split(context @ v)
+    return values.transpose(0, 2, 1, 3).reshape(2, 9, 32) @ o
+""",
+    "bilinear": inputs_of((20, 12), (12, 7, 9), (20, 9), (9, 5, 12)) + """
+def forward(x, w, y, v):
+    return np.einsum('bi,ioj,bj->bo', x, w, y), np.einsum('ioj,jki->ok', w, v)
+""",
+    "extremes_so_far": inputs_of((40, 90)) + """
+def forward(x):
+    return np.maximum.accumulate(x, axis=1) - np.minimum.accumulate(2 * x, axis=1)
+""",
+    "borders": inputs_of((5, 8, 30)) + """
+def forward(x):
+    y = np.pad(x, ((0, 0), (0, 0), (2, 2)), mode="reflect")
+    z = np.pad(x, ((1, 1), (0, 2), (0, 0)), "edge")
+    w = np.pad(x, ((0, 0), (3, 1), (0, 0)), "wrap")
+    return y[..., :-4] - 2 * y[..., 2:-2] + y[..., 4:], np.diff(z, axis=0), w * w
+""",
     "conv_pool": inputs_of((2, 8, 18, 18), (16, 8, 3, 3), (16,)) + """
 def forward(x, w, b):
     windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), axis=(2, 3))

@@ -274,10 +274,29 @@ def tile(A, reps):
     return fresh(wide.reshape(tuple(r * n for r, n in zip(reps, a.shape))))
 
 
+MOST_BORDERS = 64  # parts that what lies around an array is made of
+
+
+def pad_with_own(a, widths, mode):
+    """Around an array lie elements of its own: parts of it, side by side."""
+    for axis, (low, high) in enumerate(widths):
+        places = np.pad(np.arange(a.shape[axis]), (int(low), int(high)), mode)
+        runs = np.split(places, np.flatnonzero(np.diff(places) != 1) + 1)
+        if len(runs) > MOST_BORDERS:
+            raise Untraced(f"numpy.pad with mode {mode}, so wide")
+        if len(runs) > 1:
+            a = FUNCTIONS["concatenate"](
+                [a[(slice(None),) * axis + (slice(int(run[0]), int(run[-1]) + 1),)]
+                 for run in runs], axis=axis)
+    return a
+
+
 @function("pad")
 def pad(array, pad_width, mode="constant", constant_values=0, **_):
     a = traced(array)
     widths = np.broadcast_to(pad_width, (a.ndim, 2))
+    if mode in ("edge", "reflect", "symmetric", "wrap"):
+        return pad_with_own(a, widths, mode)
     if mode != "constant" or np.ndim(constant_values):
         raise Untraced(f"numpy.pad with mode {mode}")
     shape = [n + int(w.sum()) for n, w in zip(a.shape, widths)]

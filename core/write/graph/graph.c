@@ -36,6 +36,7 @@ static const struct graph_op ops[] = {
     {"cumsum", GRAPH_SCAN, "add", NULL},
     {"cumprod", GRAPH_SCAN, "multiply", NULL},
     {"cummax", GRAPH_SCAN, "maximum", NULL},
+    {"cummin", GRAPH_SCAN, "minimum", NULL},
     {"add", GRAPH_BINARY, "add", NULL},
     {"subtract", GRAPH_BINARY, "subtract", NULL},
     {"multiply", GRAPH_BINARY, "multiply", NULL},
@@ -421,6 +422,7 @@ struct graph *graph_read(struct str json, struct arena *arena, struct err *err) 
     cJSON_Delete(meta);
     if (!err) {
         graph_unfold(graph, arena);
+        graph_gather(graph, arena);
         graph_lower(graph, arena);
         graph_divide_sums(graph, arena);
     }

@@ -93,6 +93,8 @@ void graph_lower(struct graph *graph, struct arena *arena);
 /* windows.c: a product of windows that is summed over more than their places is the sum of products
  * of parts. */
 void graph_unfold(struct graph *graph, struct arena *arena);
+/* gather.c: a transposed convolution is one of the image with zeros between its pixels. */
+void graph_gather(struct graph *graph, struct arena *arena);
 /* sums.c: sums that are the same become one, and those around and within what stays two. */
 void graph_divide_sums(struct graph *graph, struct arena *arena);
 /* chain.c: of products of several arrays the small ones are multiplied first. */

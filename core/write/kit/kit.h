@@ -16,6 +16,13 @@ struct padding {
     int64_t columns, low, inner; /* with them; where those of the other one begin, and how many */
     double number;
 };
+/* An image with numbers around its pixels, or between them: node puts the array `of`, which lies
+ * where the view says, into an array of those numbers. */
+struct inset {
+    struct view view;
+    const struct graph_node *node, *of;
+    double number;
+};
 /* Memory of a kernel in HBM. */
 struct buffer {
     char *name;
@@ -26,6 +33,7 @@ struct buffer {
     bool is_made; /* lies nowhere: the tiles of node's array are made where they are used */
     int node;     /* whose array it holds, or that is made; of a parameter: none */
     const struct padding *padding; /* it lies nowhere but padded in tiles, or NULL */
+    const struct inset *inset;     /* the same, in those of convolutions */
 };
 /* What is known of a node's array while the kernel is written. */
 struct value {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Image and weights of a convolution in SBUF: what is summed over on the partitions, taps that are
  * multiplied together above each other. */
+#include <stdlib.h>
+
 #include "write/taps/private.h"
 
 const char *taps_number(const struct taps *t, int64_t value) {
@@ -49,6 +51,22 @@ int64_t taps_depths(const struct taps *t) {
     return (t->summed.n + PARTITIONS - 1) / PARTITIONS;
 }
 
+int64_t taps_deep(const struct taps *t, int64_t rows) {
+    int64_t step = t->row.image / t->unit / t->pitch, more = t->grid.row_step * (t->grid.rows - 1);
+    return t->row.n > 1 ? (rows - 1) * step + more + 1 : more + 1;
+}
+
+int64_t taps_behind(const struct taps *t) {
+    return MAX_OF(-t->grid.weights_row, 0) * (t->grid.rows - 1) +
+           MAX_OF(-t->grid.weights_column, 0) * (t->grid.columns - 1);
+}
+
+int64_t taps_reach(const struct taps *t) {
+    return llabs(t->grid.weights_row) * (t->grid.rows - 1) +
+           llabs(t->grid.weights_column) * (t->grid.columns - 1) +
+           t->summed.weights * (t->summed.n - 1) + 1;
+}
+
 /* Partitions of an operand's tile. */
 static int64_t partitions_of(const struct taps *t) {
     return MIN_OF(t->summed.n, PARTITIONS) * t->stack_rows * t->stack_columns;
@@ -59,9 +77,14 @@ struct access taps_access(const struct taps *t, enum tap_array array) {
                               : array == TAP_WEIGHTS ? &t->weights
                                                      : &t->out;
     struct access access = {.buffer = view->buffer, .offset = view->offset};
-    for (int i = 0; i < t->loop_count; i++)
-        access_add(&access, t->loops[i][array].variable, t->loops[i][array].stride,
-                   t->loops[i][array].most);
+    bool inset = array == TAP_IMAGE && t->inset;
+    if (inset)
+        access = (struct access){.buffer = t->inset->view.buffer, .offset = t->inset_offset};
+    for (int i = 0; i < t->loop_count; i++) {
+        const struct term *term = &t->loops[i][array];
+        access_add(&access, term->variable, inset ? inset_stride(t, term->stride) : term->stride,
+                   term->most);
+    }
     return access;
 }
 
@@ -168,6 +191,7 @@ static void bring_rows(struct taps *t, const struct span *channels, const struct
     struct access access = taps_access(t, TAP_WEIGHTS);
     add_span(&access, channels, t->channel.weights);
     add_span(&access, o, t->channel.weights);
+    access.offset -= taps_behind(t);
     access.rows = o->size;
     access.row = t->channel.weights;
     add_columns(&access, taps_number(t, reach), reach, 1);
@@ -179,7 +203,7 @@ static void bring_rows(struct taps *t, const struct span *channels, const struct
 /* What a tap has of those rows. */
 static const char *rows_of(const struct taps *t, const struct tap *tap, const struct span *o,
                            const struct span *k) {
-    const char *at = taps_sum(t, "0", tap->row, t->grid.weights_row);
+    const char *at = taps_sum(t, taps_number(t, taps_behind(t)), tap->row, t->grid.weights_row);
     at = taps_sum(t, at, tap->column, t->grid.weights_column);
     at = taps_sum(t, at, k->at, t->summed.weights);
     return arena_printf(t->writer->arena, "rows[0:%s, %s]", o->size,
@@ -255,9 +279,7 @@ static void turn_stacked(struct taps *t, const struct span *o) {
 
 static void load_turned(struct taps *t, const struct span *channels) {
     struct writer *w = t->writer;
-    int64_t reach = t->grid.weights_row * (t->grid.rows - 1) +
-                    t->grid.weights_column * (t->grid.columns - 1) +
-                    t->summed.weights * (t->summed.n - 1) + 1;
+    int64_t reach = taps_reach(t);
     struct span o = product_tiles(w, "o", "high", channels->width, PARTITIONS);
     bring_rows(t, channels, &o, reach);
     if (t->stack_rows * t->stack_columns > 1) {
@@ -288,8 +310,9 @@ void taps_load_weights(struct taps *t, const struct span *channels) {
 static struct access image_at(const struct taps *t, const struct span *rows, int64_t down,
                               int64_t across) {
     struct access access = taps_access(t, TAP_IMAGE);
-    add_span(&access, rows, t->row.image);
-    access.offset += (down * t->pitch + across - t->left) * t->unit;
+    add_span(&access, rows, inset_stride(t, t->row.image));
+    if (!t->inset)
+        access.offset += (down * t->pitch + across - t->left) * t->unit;
     return access;
 }
 
@@ -322,21 +345,28 @@ static void load_channels(struct taps *t, const struct span *rows, const char *d
     w->indent = indent;
 }
 
+/* Where a part of the pixels lies in a tile. */
+static const char *inner_slice(const struct taps *t, const struct inner *inner,
+                               const struct span *part) {
+    const char *at = taps_sum(t, taps_number(t, inner->at), part->at, inner->step);
+    return taps_slice(t, at, part->size, inner->step);
+}
+
 /* A piece of rows and columns of pixels, at most 128 of them: turned over into the image. */
 static void turn_pixels(struct taps *t, const struct span *rows, const struct span *r,
                         const struct span *c) {
     struct writer *w = t->writer;
     struct access access = image_at(t, rows, 0, 0);
     bool whole = r->width > 1;
-    const char *pixels = whole ? taps_number(t, r->width * t->wide) : c->size;
+    const char *pixels = whole ? taps_number(t, r->width * t->across.n) : c->size;
     if (whole && !strcmp(r->size, "few")) {
-        write_line(w, "pixels = few * %lld", (long long)t->wide);
+        write_line(w, "pixels = few * %lld", (long long)t->across.n);
         pixels = "pixels";
     }
-    add_span(&access, r, t->pitch * t->unit);
-    add_span(&access, c, t->unit);
+    add_span(&access, r, inset_stride(t, t->pitch * t->unit));
+    add_span(&access, c, inset_stride(t, t->unit));
     access.rows = pixels;
-    access.row = t->unit;
+    access.row = inset_stride(t, t->unit);
     add_columns(&access, taps_number(t, t->summed.n), t->summed.n, 1);
     declare(t, "pieces", arena_printf(w->arena, "%s, %lld", pixels, (long long)t->summed.n),
             t->dtype, "sbuf");
@@ -347,37 +377,13 @@ static void turn_pixels(struct taps *t, const struct span *rows, const struct sp
     write_line(w, "nisa.nc_transpose(dst=turned, data=pieces[0:%s, %s])", pixels,
                taps_slice(t, k.at, k.size, 1));
     write_line(w, "nisa.tensor_copy(dst=image[0:%s, %s, %s, %s], src=turned)", k.size,
-               product_tile_of(w, &k), taps_slice(t, r->at, r->size, 1),
-               taps_slice(t, c->at, c->size, 1));
+               product_tile_of(w, &k), inner_slice(t, &t->down, r), inner_slice(t, &t->across, c));
 }
 
-/* Channels lie side by side: pixels are turned over. Other taps of those above each other are
- * copies of the first one, some pixels apart. */
-static void load_pixels(struct taps *t, const struct span *rows, const char *deep,
-                        int64_t deepest) {
+/* Other taps of those above each other are copies of the first one, some pixels apart. */
+static void stack_taps(struct taps *t, const char *deep) {
     struct writer *w = t->writer;
-    int indent = w->indent;
-    int64_t high =
-        t->left + t->wide == t->pitch || t->wide == t->pitch ? MAX_OF(PARTITIONS / t->wide, 1) : 1;
-    high = MIN_OF(high, deepest);
-    struct span r = {"0", "1", 0, 1}, c = {"0", taps_number(t, t->wide), 0, t->wide};
     long long exact;
-    if (deepest > 1) {
-        r.width = high;
-        r.at = "r";
-        r.most = deepest - high;
-        r.size = taps_number(t, high);
-        write_line(w, "for r in range(0, %s, %lld):", deep, (long long)high);
-        w->indent++;
-        if (high > 1 && (!is_number(deep, &exact) || exact % high)) {
-            write_line(w, "few = min(%lld, %s - r)", (long long)high, deep);
-            r.size = "few";
-        }
-    }
-    if (r.width == 1)
-        c = product_tiles(w, "p", "some", t->wide, PARTITIONS);
-    turn_pixels(t, rows, &r, &c);
-    w->indent = indent;
     for (int64_t i = 0; i < t->stack_rows; i++)
         for (int64_t j = 0; j < t->stack_columns; j++) {
             int64_t down = i * t->grid.row_step, across = j * t->grid.column_step;
@@ -395,10 +401,87 @@ static void load_pixels(struct taps *t, const struct span *rows, const char *dee
         }
 }
 
+/* Channels lie side by side: pixels are turned over. */
+static void load_pixels(struct taps *t, const struct span *rows, const char *deep,
+                        int64_t deepest) {
+    struct writer *w = t->writer;
+    int indent = w->indent;
+    int64_t wide = t->across.n, high = t->rows_join ? MAX_OF(PARTITIONS / wide, 1) : 1;
+    if (t->inset) {
+        deepest = t->down.n;
+        deep = taps_number(t, deepest);
+    }
+    high = MIN_OF(high, deepest);
+    struct span r = {"0", "1", 0, 1}, c = {"0", taps_number(t, wide), 0, wide};
+    long long exact;
+    if (deepest > 1) {
+        r.width = high;
+        r.at = "r";
+        r.most = deepest - high;
+        r.size = taps_number(t, high);
+        write_line(w, "for r in range(0, %s, %lld):", deep, (long long)high);
+        w->indent++;
+        if (high > 1 && (!is_number(deep, &exact) || exact % high)) {
+            write_line(w, "few = min(%lld, %s - r)", (long long)high, deep);
+            r.size = "few";
+        }
+    }
+    if (r.width == 1)
+        c = product_tiles(w, "p", "some", wide, PARTITIONS);
+    turn_pixels(t, rows, &r, &c);
+    w->indent = indent;
+}
+
+/* Channels lie apart: the pixels come together, and are put where they belong on chip. */
+static void load_inset(struct taps *t, const struct span *rows) {
+    struct writer *w = t->writer;
+    int indent = w->indent;
+    struct span k = product_tiles(w, "k", "depth", t->summed.n, PARTITIONS);
+    struct span r = {"0", taps_number(t, t->down.n), 0, t->down.n};
+    struct span c = {"0", taps_number(t, t->across.n), 0, t->across.n};
+    struct access access = image_at(t, rows, 0, 0);
+    add_span(&access, &k, inset_stride(t, t->summed.image));
+    access.rows = k.size;
+    access.row = t->summed.image ? inset_stride(t, t->summed.image) : 1;
+    if (t->down.n > 1)
+        add_columns(&access, r.size, r.width, inset_stride(t, t->pitch * t->unit));
+    add_columns(&access, c.size, c.width, inset_stride(t, t->unit));
+    declare(t, "pixels", arena_printf(w->arena, "%s, %s, %s", k.size, r.size, c.size), t->dtype,
+            "sbuf");
+    write_line(w, "nisa.dma_copy(dst=pixels, src=%s)", write_access(w, &access));
+    write_line(w, "nisa.tensor_copy(dst=image[0:%s, %s, %s, %s], src=pixels)", k.size,
+               product_tile_of(w, &k), inner_slice(t, &t->down, &r),
+               inner_slice(t, &t->across, &c));
+    w->indent = indent;
+}
+
+/* What lies around the pixels; all of the tile where something lies between them. */
+static void fill_around(struct taps *t, int64_t deep) {
+    const struct inner *down = &t->down, *across = &t->across;
+    int64_t below = down->at + down->n, behind = across->at + across->n;
+    const struct {
+        int64_t row, rows, column, columns;
+    } parts[] = {{0, down->at, 0, t->wide},
+                 {below, deep, 0, t->wide},
+                 {down->at, below, 0, across->at},
+                 {down->at, below, behind, t->wide}};
+    bool apart = down->step > 1 || across->step > 1;
+    const char *number = write_number(t->writer, t->inset->number);
+    if (apart)
+        write_line(t->writer, "nisa.memset(dst=image, value=%s)", number);
+    for (size_t i = 0; i < COUNT_OF(parts) && !apart; i++)
+        if (parts[i].row < parts[i].rows && parts[i].column < parts[i].columns)
+            write_line(t->writer,
+                       "nisa.memset(dst=image[0:%lld, 0:%lld, %lld:%lld, %lld:%lld], value=%s)",
+                       (long long)MIN_OF(t->summed.n, PARTITIONS), (long long)taps_depths(t),
+                       (long long)parts[i].row, (long long)parts[i].rows,
+                       (long long)parts[i].column, (long long)parts[i].columns, number);
+}
+
 void taps_load_image(struct taps *t, const struct span *rows) {
     struct writer *w = t->writer;
     int64_t step = t->row.image / t->unit / t->pitch, more = t->grid.row_step * (t->grid.rows - 1);
-    int64_t deepest = t->row.n > 1 ? (rows->width - 1) * step + more + 1 : more + 1;
+    int64_t deepest = taps_deep(t, rows->width);
     const char *deep = taps_number(t, deepest);
     long long exact;
     if (!is_number(rows->size, &exact)) {
@@ -410,5 +493,14 @@ void taps_load_image(struct taps *t, const struct span *rows) {
             arena_printf(w->arena, "%lld, %lld, %s, %lld", (long long)partitions_of(t),
                          (long long)taps_depths(t), deep, (long long)t->wide),
             t->dtype, "sbuf");
-    (t->pixels_first ? load_pixels : load_channels)(t, rows, deep, deepest);
+    if (t->inset)
+        fill_around(t, deepest);
+    if (t->pixels_first)
+        load_pixels(t, rows, deep, deepest);
+    else if (t->inset)
+        load_inset(t, rows);
+    else
+        load_channels(t, rows, deep, deepest);
+    if (t->pixels_first || t->inset)
+        stack_taps(t, deep);
 }

@@ -19,9 +19,14 @@ struct tap_side {
 /* Taps lie in a grid: where one begins in the image, in rows and columns of it, and in the
  * weights. */
 struct tap_grid {
-    int64_t rows, columns;         /* of taps */
-    int64_t row_step, column_step; /* of the image between them */
-    int64_t weights_row, weights_column;
+    int64_t rows, columns;               /* of taps */
+    int64_t row_step, column_step;       /* of the image between them */
+    int64_t weights_row, weights_column; /* may be negative */
+};
+/* Rows or columns of pixels in a tile of the image: where the first one lies, which one it is, how
+ * many there are, and how far apart. */
+struct inner {
+    int64_t at, from, n, step;
 };
 struct taps {
     struct writer *writer;
@@ -46,6 +51,10 @@ struct taps {
     int64_t block;                      /* rows of the result whose image is in SBUF */
     int64_t left, wide;                 /* columns of a tile of the image: before the first tap's */
     int64_t channels;                   /* whose weights are in SBUF */
+    const struct inset *inset;          /* the image lies so in tiles only, or NULL */
+    struct inner down, across;          /* its pixels in a tile */
+    int64_t inset_offset;               /* of the first one */
+    bool rows_join;                     /* rows of pixels lie side by side in HBM */
     const char *dtype;
     const char *first_row;            /* of the block, "0" */
     struct term loops[TAPS_SIDES][3]; /* by image, weights, out */
@@ -56,11 +65,22 @@ enum tap_array { TAP_IMAGE, TAP_WEIGHTS, TAP_OUT };
 /* sides.c: finds all that; false where it is no convolution that is written so. */
 bool taps_read(struct taps *t, const struct view *operands, const struct view *to);
 
+/* inset.c: places the image's pixels in a tile; false where no tile has them so. */
+bool inset_place(struct taps *t);
+/* A stride of the image, in the array that lies in HBM. */
+int64_t inset_stride(const struct taps *t, int64_t stride);
+
 /* load.c: lines that bring the weights of a span of channels, and the image of a span of rows of
  * the result. */
 void taps_load_weights(struct taps *t, const struct span *channels);
 void taps_load_image(struct taps *t, const struct span *rows);
 struct access taps_access(const struct taps *t, enum tap_array array);
+/* Rows of the image that so many of the result take. */
+int64_t taps_deep(const struct taps *t, int64_t rows);
+/* Elements between the first and the last one of a channel's weights; and from the first one to the
+ * first tap's, as weights go backwards where a convolution is transposed. */
+int64_t taps_reach(const struct taps *t);
+int64_t taps_behind(const struct taps *t);
 /* Tiles of 128 of what is summed over. */
 int64_t taps_depths(const struct taps *t);
 const char *taps_number(const struct taps *t, int64_t value);

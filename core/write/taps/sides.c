@@ -149,7 +149,7 @@ static bool find_grid(struct taps *t, int64_t pitch) {
     t->pitch = pitch;
     t->first_column = across[0];
     t->grid = grid;
-    return grid.weights_row >= 0 && grid.weights_column >= 0;
+    return true;
 }
 
 /* Rows are as long as a dimension of the array says. */
@@ -226,7 +226,8 @@ static bool take_operands(struct taps *t, const struct view *operands) {
     t->weights.offset = t->weights_at[0];
     const struct buffer *all = t->writer->buffers.at;
     t->dtype = all[t->image.buffer].dtype;
-    return !all[t->image.buffer].is_made && !all[t->weights.buffer].is_made &&
+    t->inset = all[t->image.buffer].inset;
+    return (!all[t->image.buffer].is_made || t->inset) && !all[t->weights.buffer].is_made &&
            strcmp(t->dtype, all[t->weights.buffer].dtype) == 0;
 }
 
@@ -240,9 +241,6 @@ bool taps_read(struct taps *t, const struct view *operands, const struct view *t
         return false;
     t->pixels_first = t->summed.image == 1 && t->summed.n <= t->unit;
     t->over = t->channel.out == 1 && t->channel.n > 1;
-    int64_t span = t->grid.weights_row * (t->grid.rows - 1) +
-                   t->grid.weights_column * (t->grid.columns - 1) +
-                   t->summed.weights * (t->summed.n - 1) + 1;
-    t->turns = t->channel.n > 1 && t->channel.weights >= span && t->summed.n > 1;
+    t->turns = t->channel.n > 1 && t->channel.weights >= taps_reach(t) && t->summed.n > 1;
     return t->pixels_first || t->unit == 1;
 }

@@ -64,7 +64,7 @@ static bool choose_channels(struct taps *t) {
 static bool decide(struct taps *t) {
     choose_stack(t);
     choose_columns(t);
-    return choose_block(t) && choose_channels(t);
+    return choose_block(t) && choose_channels(t) && inset_place(t);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -292,6 +292,13 @@ bool taps_emit(struct writer *writer, int node, const struct view *operands,
             continue;
         writer->values[node].error = fast_sum_error(t.summed.n * t.count);
         emit(&t);
+        return true;
+    }
+    for (int i = 0; i < 2; i++) {
+        const struct buffer *buffer = &writer->buffers.at[operands[i].buffer];
+        if (!buffer->inset)
+            continue;
+        write_apart(writer, buffer->node);
         return true;
     }
     return false;

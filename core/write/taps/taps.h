@@ -13,6 +13,11 @@
  * they are. Nodes have the same numbers in either case. */
 struct graph *taps_find(struct writer *writer, const struct graph *graph);
 
+/* inset.c: where an update only puts numbers around the pixels of an image, or between them, and
+ * convolutions are all that reads it, how: it lies nowhere. NULL where that is not so, or is not
+ * wanted. */
+const struct inset *taps_inset(struct writer *writer, int node);
+
 /* taps.c: such a node as a stage. `operands` are the views of all operands in order, `to` where the
  * result lies. False where it cannot be written so: nothing is printed then. */
 bool taps_emit(struct writer *writer, int node, const struct view *operands, const struct view *to);
