@@ -46,7 +46,8 @@ static bool join_products(struct product *p) {
         p->tiled_rows != n || n % PARTITIONS || k % PARTITIONS ||
         !find_stride(p, p->main[ROW].strides[LEFT], &row) ||
         !find_stride(p, p->main[SUMMED].strides[LEFT], &column) ||
-        !product_match(s, n, row, column, 0) || s->main[ROW].n != n || s->main[COLUMN].n != k)
+        !product_match(s, (int64_t[]){n, k}, row, column, 0) || s->main[ROW].n != n ||
+        s->main[COLUMN].n != k)
         return false;
     s->loop_count = 0;
     s->name = arena_printf(p->writer->arena, "_%d", c->scores);

@@ -218,7 +218,7 @@ static struct steps open_across(struct rows *rows) {
         after /= side->n;
         side->variable = arena_printf(w->arena, "s%d", s);
         side->most = side->n - 1;
-        steps = (struct steps){w->out.len, side->variable, side->n, 1};
+        steps = (struct steps){w->out.len, side->variable, side->n, 1, true};
         write_line(w, "for %s in range(%lld):", side->variable, (long long)side->n);
         w->indent++;
         buf_printf(&lane, "%s%s", lane.len ? " + " : "", side->variable);

@@ -102,9 +102,9 @@ struct product *product_made(struct writer *writer, int node, struct view *view)
 /* Whether tiles may lie along what has this stride. */
 bool product_has_tiles_along(const struct product *product, int64_t stride);
 /* Says what has the strides of the tiles' rows, on the partitions, and of their columns, how many
- * rows there are, and where the view begins. False where there are no such tiles. */
-bool product_match(struct product *product, int64_t rows, int64_t row_stride, int64_t column_stride,
-                   int64_t offset);
+ * of both there are, and where the view begins. False where there are no such tiles. */
+bool product_match(struct product *product, const int64_t *tile, int64_t row_stride,
+                   int64_t column_stride, int64_t offset);
 /* Says before the loops that the largest of each row is wanted ("maximum"), or the smallest. */
 void product_want(struct product *product, const char *extreme);
 /* After a tile of whole rows was filled: the name of a tile with those extremes of parts of each

@@ -90,8 +90,10 @@ static bool move_start(struct product *p, int64_t offset) {
     return true;
 }
 
-bool product_match(struct product *p, int64_t rows, int64_t row_stride, int64_t column_stride,
-                   int64_t offset) {
+bool product_match(struct product *p, const int64_t *tile, int64_t row_stride,
+                   int64_t column_stride, int64_t offset) {
+    int64_t rows = tile[0];
+    p->tiled_columns = tile[1];
     p->tiled_rows = rows;
     if (is_main(p, COLUMN, row_stride) && is_main(p, ROW, column_stride))
         swap(p);
@@ -266,7 +268,7 @@ static void declare_tile(const struct product *p, const struct access *access, c
 static bool choose_ahead(struct product *p, bool whole_rows) {
     static const int64_t values[] = {1, 0};
     return whole_rows && !p->is_read && p->main[ROW].n > PARTITIONS &&
-           p->tiled_rows == p->main[ROW].n &&
+           p->tiled_rows == p->main[ROW].n && p->tiled_columns == p->main[COLUMN].n &&
            write_choose(p->writer, node_of(p), "ahead",
                         "a tile of the product is made: while the one before is worked on (1), "
                         "when it is wanted (0)",

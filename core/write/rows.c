@@ -32,20 +32,21 @@ static struct product *product_behind(const struct writer *writer, const struct 
 static bool match_products(const struct rows *rows) {
     for (size_t i = 0; i < rows->leaves.len; i++) {
         const struct leaf *leaf = &rows->leaves.at[i];
-        int64_t row = 0, column = 0, count = 0;
+        int64_t row = 0, column = 0, tile[2] = {0, 0};
         int columns = 0;
         for (int s = 0; s < rows->side_count; s++) {
             if (rows->sides[s].role == SIDE_PARTITION) {
                 row = leaf->strides[s];
-                count = rows->sides[s].n;
+                tile[0] = rows->sides[s].n;
             }
             if (rows->sides[s].role != SIDE_COLUMN)
                 continue;
             column = leaf->strides[s];
+            tile[1] = rows->sides[s].n;
             columns++;
         }
         if (leaf->product &&
-            (columns != 1 || !product_match(leaf->product, count, row, column, leaf->view.offset)))
+            (columns != 1 || !product_match(leaf->product, tile, row, column, leaf->view.offset)))
             return false;
     }
     return true;

@@ -112,6 +112,15 @@ static bool has_kept_inside(const struct graph_node *operand, const struct graph
     return false;
 }
 
+/* Whether an array is windows of another one, or some of them: each element is in several of them,
+ * so that parts are shifts of what is loaded once. */
+static bool is_windowed(const struct shortened *s, int node) {
+    const struct graph_node *row = row_of(s, node);
+    while (row->op->kind == GRAPH_SLICE)
+        row = row_of(s, row->in[0]);
+    return row->op->kind == GRAPH_WINDOWS;
+}
+
 /* The nodes that take the place of a reduction; 0 where it stays. */
 static size_t added_by(const struct shortened *s, int node) {
     const struct graph_node *row = row_of(s, node);
@@ -128,7 +137,8 @@ static size_t added_by(const struct shortened *s, int node) {
 static bool is_wanted(const struct shortened *s, int node) {
     const struct graph_node *row = row_of(s, node), *operand = row_of(s, row->in[0]);
     /* What scans make stays on chip where their stage sums it up. */
-    bool first = has_kept_inside(operand, row) && !reads_scan(s, row->in[0]);
+    bool first =
+        (has_kept_inside(operand, row) || is_windowed(s, row->in[0])) && !reads_scan(s, row->in[0]);
     const int64_t values[] = {first, !first};
     return write_choose(
         s->writer, s->copy.new_of[node], "parts",

@@ -389,12 +389,13 @@ static bool take_taps(struct writer *writer, int index) {
     for (int i = 0; i < node->in_count; i++)
         if (!write_view(writer, node->in[i], &operands[i]))
             return false;
-        else
+        else if (i < node->in_count / 2 * 2)
             see_in_padded(writer, node, i, &operands[i]);
     value->view = new_place(writer, index);
     value->has_view = taps_emit(writer, index, operands, &value->view);
     writer->written->stages += value->has_view;
-    writer->no_taps[node->argument] = !value->has_view;
+    bool behind = node->behind || node->in_count % 2; /* it may be that which cannot be */
+    (behind ? writer->no_behind : writer->no_taps)[node->argument] = !value->has_view;
     writer->again |= !value->has_view;
     return value->has_view;
 }

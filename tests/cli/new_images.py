@@ -99,6 +99,26 @@ def forward(x, w, b):
     return np.tensordot(x, w, 1).transpose(0, 1, 3, 2, 4, 5).reshape(2, 10, 14, 6) + b
 """,
 }
+# A number for each channel and a function, in the stage of the convolution.
+BEHIND = {
+    "first": inputs_of((2, 9, 10, 12), (140, 9, 3, 3), (140,)) + SAME + """
+def forward(x, w, b):
+    return np.tanh(conv(x, w, 1) + b[None, :, None, None])
+""",
+    "last": inputs_of((3, 9, 23, 32), (2, 3, 32, 7), (7,)) + LAST + """
+def forward(x, w, b):
+    return np.maximum(conv(np.pad(x, ((0, 0), (1, 0), (1, 1), (0, 0))), w) + b, 0)
+""",
+    "alone": inputs_of((2, 5, 131, 6), (2, 3, 6, 140)) + LAST + """
+def forward(x, w):
+    return np.maximum(0, conv(x, w))
+""",
+    # Not for channels: of a stage of its own.
+    "pixels": inputs_of((2, 5, 14, 8), (2, 3, 8, 14), (4, 12, 1)) + LAST + """
+def forward(x, w, b):
+    return np.exp(conv(x, w) + b)
+""",
+}
 CHANNELS = {
     "batch_norm": (inputs_of((4, 16, 16, 24), (24,), (24,)) + """
 def forward(x, gain, bias):
@@ -160,6 +180,24 @@ class NewImages(Writing):
                 if name != "line":  # one tap is a product
                     self.assertRegex(kernel, r"# A convolution of \d+ taps")
 
+    def test_what_is_behind_is_a_part_of_the_stage(self):
+        for name, text in BEHIND.items():
+            kernel = self.both("behind_" + name, text)
+            self.assertEqual("private_hbm" in kernel, name == "pixels", name)
+            reference = self.reference_of(name, text)
+            for key in (key for key, *_ in self.choices(reference) if key.endswith(".behind")):
+                with self.subTest(name, key=key):
+                    self.assertNotEqual(name, "pixels")
+                    apart = self.written(f"{name}_apart", reference, "--choose", key + "=0")
+                    self.assertIn("private_hbm", apart)
+
+    def test_pixels_come_together_or_piece_by_piece(self):
+        for name in ("last", "row"):
+            reference = self.reference_of(name, CONVOLUTIONS[name])
+            key, = (key for key, *_ in self.choices(reference) if key.endswith(".pieces"))
+            with self.subTest(name):
+                self.written(f"{name}_pieces", reference, "--choose", key + "=0")
+
     def test_images_are_padded_in_their_tiles(self):
         for name, text in (("deep", CONVOLUTIONS["deep"]), ("within", TRANSPOSED["within"])):
             reference = self.reference_of(name, text)
@@ -177,6 +215,12 @@ class NewImages(Writing):
         kernel = self.written("row_apart", reference, "--choose", key + "=0")
         self.assertNotIn("# A convolution", kernel)
         self.assertGreaterEqual(kernel.count("buffer=nl.psum"), 3)
+
+    def test_one_of_the_products_may_have_wider_rows(self):
+        """The tap that is all of the image has whole images as its columns, the others rows."""
+        reference = self.reference_of("wider", BEHIND["first"])
+        key, = (key for key, *_ in self.choices(reference) if key.endswith(".taps"))
+        self.written("wider_apart", reference, "--choose", key + "=0")
 
     def test_channels_lie_side_by_side(self):
         for name, (text, pattern) in CHANNELS.items():

@@ -67,6 +67,9 @@ struct graph_node {
     bool has_fill;
     double fill;
     struct graph_constant *constant; /* of a constant without fill */
+    /* Of taps: the function of Scalar that their results go through, or NULL. An operand behind all
+     * pairs is added to each channel before. */
+    const char *behind;
 };
 struct graph_argument {
     int node; /* -1: a number */

@@ -391,7 +391,7 @@ static int gather(const struct body *body, int64_t *values) {
         if (body->steps->count % n || (n > 1 && !fits(body, n)) || count == WRITE_MAX_VALUES)
             continue;
         values[count++] = n;
-        first = n <= ENOUGH && fits(body, 2 * n) ? n : first;
+        first = body->steps->waits && n <= ENOUGH && fits(body, 2 * n) ? n : first;
     }
     for (int i = 1; i < count; i++)
         if (values[i] == first) {

@@ -61,8 +61,9 @@ struct writer {
     struct buf out;
     int indent;
     struct written *written;
-    bool *apart;   /* nodes that could not be made where they are used */
-    bool *no_taps; /* sums that could not be written as one stage, by the taps' `argument` */
+    bool *apart;     /* nodes that could not be made where they are used */
+    bool *no_taps;   /* sums that could not be written as one stage, by the taps' `argument` */
+    bool *no_behind; /* the same, for what is behind those sums */
     VEC(const char *) shadowed; /* names that a line of the kernel gives to something else */
     bool again;                 /* one of either was found: all is written once more */
 };
@@ -92,6 +93,7 @@ struct steps {
     size_t loop; /* where its line begins */
     const char *variable;
     int64_t count, step;
+    bool waits; /* several side by side are faster as far as that is known */
 };
 void write_abreast(struct writer *writer, int node, const struct steps *steps);
 

@@ -46,12 +46,13 @@ struct product {
     bool stays;       /* all of the right array is loaded first */
     int64_t block;    /* rows that are multiplied while a part of the right array is there */
     struct span rows; /* of the left array that are in SBUF, where tiles are made one by one */
-    int64_t tiled_rows;  /* that the stage which uses the tiles goes over in one loop */
-    bool left_early;     /* rows are turned over a tile before they are multiplied */
-    bool left_stays;     /* all of the left array is loaded before the loop over its rows */
-    int64_t banks;       /* of PSUM that a part of a tile takes */
-    const char *within;  /* index of the sums where products belong; NULL: they are all */
-    const char *extreme; /* "maximum" or "minimum", which rows of the tiles are wanted; or NULL */
+    int64_t tiled_rows;    /* that the stage which uses the tiles goes over in one loop */
+    int64_t tiled_columns; /* and columns, outside of loops over other parts of them */
+    bool left_early;       /* rows are turned over a tile before they are multiplied */
+    bool left_stays;       /* all of the left array is loaded before the loop over its rows */
+    int64_t banks;         /* of PSUM that a part of a tile takes */
+    const char *within;    /* index of the sums where products belong; NULL: they are all */
+    const char *extreme;   /* "maximum" or "minimum", which rows of the tiles are wanted; or NULL */
     const char *extreme_to; /* where those of the columns that leave PSUM belong */
     bool ahead;             /* a tile is made while the one before is worked on */
     struct fast *fast;      /* of tiles that are made by Strassen's scheme; or NULL */

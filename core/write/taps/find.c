@@ -12,6 +12,14 @@ struct finding {
     const struct graph_node *nodes; /* of the graph before */
     int *taken;                     /* by node: the sum that it is a part of; 0: none */
     bool *apart;                    /* by sum: the schedule wants a stage for each product */
+    bool *joins;                    /* by sum: what is behind it is a part of its stage */
+    int *begins;                    /* by node: the sum that it is behind of; 0: none */
+};
+/* What is behind a sum: the node that all of it is, the function that this is, or NULL. What is
+ * added to each channel is the sum's other summand. */
+struct behind {
+    int end;
+    const char *function;
 };
 struct sum {
     int products[MOST_TAPS], parts[2 * MOST_TAPS]; /* parts: all nodes that become one */
@@ -88,6 +96,84 @@ static bool find(const struct finding *f, int node, struct sum *sum) {
            sum->count > 1;
 }
 
+/* ---- what is behind -------------------------------------------------------------------------- */
+
+static int times_labelled(const struct finding *f, const struct graph_node *product, int operand,
+                          int label) {
+    int times = 0;
+    for (int d = 0; d < f->nodes[product->in[operand]].ndim; d++)
+        times += product->terms[operand][d] == label;
+    return times;
+}
+
+/* Whether an array has a number for each channel, which is the only label of the result that one
+ * operand has alone. */
+static bool is_for_channels(const struct finding *f, const struct graph_node *product,
+                            const struct graph_node *array) {
+    int along = -1, shift = product->ndim - array->ndim;
+    for (int d = 0; d < array->ndim; d++) {
+        if (array->shape[d] == 1)
+            continue;
+        if (along >= 0 || array->shape[d] != product->shape[shift + d])
+            return false;
+        along = shift + d;
+    }
+    if (along < 0)
+        return false;
+    int weights = times_labelled(f, product, 0, product->out[along]) ? 0 : 1, alone = 0;
+    for (int d = 0; d < product->ndim; d++)
+        alone += times_labelled(f, product, weights, product->out[d]) &&
+                 !times_labelled(f, product, 1 - weights, product->out[d]);
+    return alone == 1 && !times_labelled(f, product, 1 - weights, product->out[along]);
+}
+
+static bool is_bias(const struct finding *f, const struct sum *sum) {
+    if (sum->other < 0)
+        return false;
+    const struct graph_node *array = &f->nodes[sum->other];
+    if (array->op->kind == GRAPH_BROADCAST)
+        array = &f->nodes[array->in[0]];
+    return array->dtype && !strcmp(array->dtype, "float32") &&
+           is_for_channels(f, &f->nodes[sum->products[0]], array);
+}
+
+/* The function of Scalar that a node is of another one; NULL: none. */
+static const char *function_of(const struct finding *f, const struct graph_node *row, int of) {
+    if (row->op->kind == GRAPH_UNARY)
+        return row->op->activation;
+    bool limits = row->op->kind == GRAPH_BINARY && !strcmp(row->op->alu, "maximum") &&
+                  is_zero(&f->nodes[row->in[row->in[0] == of]]);
+    return limits ? "relu" : NULL;
+}
+
+static struct behind find_behind(const struct finding *f, int top, const struct sum *sum,
+                                 int count) {
+    struct behind behind = {.end = top};
+    if (f->copy.users[top] != 1 || (sum->other >= 0 && !is_bias(f, sum)))
+        return behind;
+    for (int i = top + 1; i < count; i++) {
+        const struct graph_node *row = &f->nodes[i];
+        bool reads = row->in_count && (row->in[0] == top || row->in[row->in_count - 1] == top);
+        if (!reads)
+            continue;
+        behind.function =
+            same_shape(row, &f->nodes[top]) && row->dtype && !strcmp(row->dtype, "float32")
+                ? function_of(f, row, top)
+                : NULL;
+        behind.end = behind.function ? i : top;
+        break;
+    }
+    return behind;
+}
+
+static bool choose_joined(struct finding *f, int sum) {
+    static const int64_t values[] = {1, 0};
+    return write_choose(f->writer, sum, "behind",
+                        "what is added to each channel, and a function behind: are a part of a "
+                        "convolution's stage (1), of a stage of their own (0)",
+                        values, 2);
+}
+
 /* Short images with channels innermost may be faster product by product. */
 static bool choose_apart(struct finding *f, int sum) {
     static const int64_t values[] = {1, 0};
@@ -105,26 +191,37 @@ static void find_all(struct finding *f, int count) {
         for (int k = 0; k < sum.part_count; k++)
             f->taken[sum.parts[k]] = i;
         f->apart[i] = f->writer->no_taps[i] || choose_apart(f, i);
+        struct behind behind = find_behind(f, i, &sum, count);
+        if (behind.end != i)
+            f->begins[behind.end] = i;
+        f->joins[i] = !f->apart[i] && (behind.end != i || is_bias(f, &sum)) &&
+                      !f->writer->no_behind[i] && choose_joined(f, i);
     }
 }
 
-/* The sum as one node, and another one for what is added beside. */
-static void take(struct finding *f, int node, const struct sum *sum) {
+/* The sum of node `top` as one node, which stands for `node`, and another one for what is added
+ * beside. */
+static void take(struct finding *f, int top, int node, const struct sum *sum,
+                 const char *function) {
     struct graph *to = f->copy.to;
     struct graph_node *made = &to->nodes[to->count++];
+    bool bias = f->joins[top] && sum->other >= 0;
     *made = f->nodes[node];
     made->op = graph_op_named(made->name = "taps");
-    made->in = ARENA_ARRAY(f->copy.arena, int, 2 * (size_t)sum->count);
-    made->in_count = 2 * sum->count;
-    for (int i = 0; i < made->in_count; i++)
+    made->in = ARENA_ARRAY(f->copy.arena, int, 2 * (size_t)sum->count + 1);
+    made->in_count = 2 * sum->count + bias;
+    for (int i = 0; i < 2 * sum->count; i++)
         made->in[i] = f->copy.new_of[f->nodes[sum->products[i / 2]].in[i % 2]];
+    if (bias)
+        made->in[2 * sum->count] = f->copy.new_of[sum->other];
     const struct graph_node *first = &f->nodes[sum->products[0]];
     made->terms = first->terms;
     made->out = first->out;
     made->line = first->line;
-    made->argument = node;
+    made->argument = top;
+    made->behind = function;
     f->copy.new_of[node] = to->count - 1;
-    if (sum->other < 0) {
+    if (sum->other < 0 || bias) {
         (void)graph_copy_nothing(&f->copy);
         return;
     }
@@ -136,31 +233,58 @@ static void take(struct finding *f, int node, const struct sum *sum) {
     f->copy.new_of[node] = to->count - 1;
 }
 
+/* What is behind a sum, with it where they are one. */
+static void copy_behind(struct finding *f, int node, int count) {
+    struct sum sum;
+    int top = f->begins[node];
+    if (f->joins[top] && find(f, top, &sum)) {
+        take(f, top, node, &sum, find_behind(f, top, &sum, count).function);
+        return;
+    }
+    graph_copy_node(&f->copy, node);
+    (void)graph_copy_nothing(&f->copy);
+}
+
+static void copy_top(struct finding *f, int node, int count) {
+    struct sum sum;
+    bool found = !f->apart[node] && find(f, node, &sum);
+    if (found && f->joins[node] && find_behind(f, node, &sum, count).end != node) {
+        (void)graph_copy_nothing(&f->copy);
+        (void)graph_copy_nothing(&f->copy);
+    } else if (found) {
+        take(f, node, node, &sum, NULL);
+    } else {
+        graph_copy_node(&f->copy, node);
+        (void)graph_copy_nothing(&f->copy);
+    }
+}
+
 struct graph *taps_find(struct writer *writer, const struct graph *graph) {
     struct finding f = {.writer = writer, .nodes = graph->nodes};
-    struct sum sum;
     struct graph before = *graph; /* choices are about its nodes */
-    graph_copy_begin(&f.copy, graph, (size_t)graph->count, writer->arena);
+    size_t count = (size_t)graph->count + 1;
+    graph_copy_begin(&f.copy, graph, 2 * count, writer->arena);
     writer->graph = &before;
-    f.taken = ARENA_ARRAY(writer->arena, int, (size_t)graph->count + 1);
-    f.apart = ARENA_ARRAY(writer->arena, bool, (size_t)graph->count + 1);
+    f.taken = ARENA_ARRAY(writer->arena, int, count);
+    f.begins = ARENA_ARRAY(writer->arena, int, count);
+    f.apart = ARENA_ARRAY(writer->arena, bool, count);
+    f.joins = ARENA_ARRAY(writer->arena, bool, count);
     if (!writer->no_taps)
-        writer->no_taps = ARENA_ARRAY(writer->arena, bool, (size_t)graph->count + 1);
+        writer->no_taps = ARENA_ARRAY(writer->arena, bool, count);
+    if (!writer->no_behind)
+        writer->no_behind = ARENA_ARRAY(writer->arena, bool, count);
     find_all(&f, graph->count);
     writer->graph = f.copy.to;
     for (int i = 0; i < graph->count; i++) {
         int top = f.taken[i];
-        if (top && top != i && !f.apart[top]) {
+        if (f.begins[i])
+            copy_behind(&f, i, graph->count);
+        else if (top == i && i)
+            copy_top(&f, i, graph->count);
+        else if (top && !f.apart[top])
             (void)graph_copy_nothing(&f.copy);
-            continue;
-        }
-        if (top != i || !i || f.apart[i] || !find(&f, i, &sum)) {
+        else
             graph_copy_node(&f.copy, i);
-            if (top == i && i)
-                (void)graph_copy_nothing(&f.copy);
-            continue;
-        }
-        take(&f, i, &sum);
     }
     return graph_copy_end(&f.copy);
 }

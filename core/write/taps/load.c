@@ -5,6 +5,8 @@
 
 #include "write/taps/private.h"
 
+#define PIECES_SHARE 0.15 /* of SBUF that pixels may take before they are turned over */
+
 const char *taps_number(const struct taps *t, int64_t value) {
     return arena_printf(t->writer->arena, "%lld", (long long)value);
 }
@@ -352,9 +354,81 @@ static const char *inner_slice(const struct taps *t, const struct inner *inner,
     return taps_slice(t, at, part->size, inner->step);
 }
 
+/* Pieces of pixels, each with at most 128 of them on the partitions: rows of them or parts of one.
+ */
+struct pieces {
+    int64_t high, wide; /* pixels of one */
+    int64_t down, across;
+    bool together; /* they come in one tile, before the first one is turned */
+};
+
+static struct pieces pieces_of(struct taps *t, int64_t rows, bool is_exact) {
+    static const int64_t values[] = {1, 0};
+    int64_t wide = t->across.n, high = t->rows_join ? MAX_OF(PARTITIONS / wide, 1) : 1;
+    struct pieces pieces = {.high = MIN_OF(high, rows), .wide = MIN_OF(wide, PARTITIONS)};
+    pieces.down = (rows + pieces.high - 1) / pieces.high;
+    pieces.across = (wide + pieces.wide - 1) / pieces.wide;
+    double bytes = (double)(pieces.down * pieces.across * t->summed.n) * 4;
+    bool fits = is_exact && pieces.down * pieces.across > 1 &&
+                bytes <= t->writer->spec->sbuf_bytes * PIECES_SHARE;
+    pieces.together =
+        fits && write_choose(t->writer, t->index, "pieces",
+                             "pixels that are turned over: come together (1), piece by piece (0)",
+                             values, 2);
+    return pieces;
+}
+
+/* Brings so many pieces, each of that many pixels: from one on down or across. */
+static void bring_pieces(struct taps *t, const struct span *rows, const struct pieces *pieces,
+                         const int64_t *first, const int64_t *count, int64_t pixels) {
+    struct writer *w = t->writer;
+    struct access access = image_at(t, rows, 0, 0);
+    int64_t row = inset_stride(t, t->pitch * t->unit), column = inset_stride(t, t->unit);
+    access.offset += first[0] * pieces->high * row + first[1] * pieces->wide * column;
+    access.rows = taps_number(t, pixels);
+    access.row = column;
+    if (pieces->down > 1)
+        add_columns(&access, taps_number(t, count[0]), count[0], pieces->high * row);
+    if (pieces->across > 1)
+        add_columns(&access, taps_number(t, count[1]), count[1], pieces->wide * column);
+    add_columns(&access, taps_number(t, t->summed.n), t->summed.n, 1);
+    const char *down = taps_slice(t, taps_number(t, first[0]), taps_number(t, count[0]), 1);
+    const char *across = taps_slice(t, taps_number(t, first[1]), taps_number(t, count[1]), 1);
+    write_line(w, "nisa.dma_copy(dst=pieces[0:%lld, %s, %s, 0:%lld], src=%s)", (long long)pixels,
+               pieces->down > 1 ? down : "0", pieces->across > 1 ? across : "0",
+               (long long)t->summed.n, write_access(w, &access));
+}
+
+/* All pieces: those that are whole, and the last ones. */
+static void bring_together(struct taps *t, const struct span *rows, const struct pieces *pieces,
+                           int64_t deep) {
+    int64_t wide = t->across.n, full = pieces->high > 1 ? deep / pieces->high : pieces->down;
+    int64_t full_across = wide / pieces->wide;
+    int64_t each = pieces->high * pieces->wide;
+    declare(t, "pieces",
+            arena_printf(t->writer->arena, "%lld, %lld, %lld, %lld", (long long)each,
+                         (long long)pieces->down, (long long)pieces->across,
+                         (long long)t->summed.n),
+            t->dtype, "sbuf");
+    bring_pieces(t, rows, pieces, (int64_t[]){0, 0}, (int64_t[]){full, full_across}, each);
+    if (full < pieces->down)
+        bring_pieces(t, rows, pieces, (int64_t[]){full, 0}, (int64_t[]){1, 1},
+                     deep % pieces->high * wide);
+    if (full_across < pieces->across)
+        bring_pieces(t, rows, pieces, (int64_t[]){0, full_across}, (int64_t[]){full, 1},
+                     wide % pieces->wide);
+}
+
+/* Which of several pieces begins at a place. */
+static const char *piece_at(const struct taps *t, const char *at, int64_t size) {
+    return strcmp(at, "0") && size > 1
+               ? arena_printf(t->writer->arena, "%s // %lld", at, (long long)size)
+               : at;
+}
+
 /* A piece of rows and columns of pixels, at most 128 of them: turned over into the image. */
-static void turn_pixels(struct taps *t, const struct span *rows, const struct span *r,
-                        const struct span *c) {
+static void turn_pixels(struct taps *t, const struct span *rows, const struct pieces *pieces,
+                        const struct span *r, const struct span *c) {
     struct writer *w = t->writer;
     struct access access = image_at(t, rows, 0, 0);
     bool whole = r->width > 1;
@@ -368,13 +442,19 @@ static void turn_pixels(struct taps *t, const struct span *rows, const struct sp
     access.rows = pixels;
     access.row = inset_stride(t, t->unit);
     add_columns(&access, taps_number(t, t->summed.n), t->summed.n, 1);
-    declare(t, "pieces", arena_printf(w->arena, "%s, %lld", pixels, (long long)t->summed.n),
-            t->dtype, "sbuf");
-    write_line(w, "nisa.dma_copy(dst=pieces, src=%s)", write_access(w, &access));
+    const char *piece = "";
+    if (pieces->together) {
+        piece = arena_printf(w->arena, "%s, %s, ", piece_at(t, r->at, pieces->high),
+                             piece_at(t, c->at, pieces->wide));
+    } else {
+        declare(t, "pieces", arena_printf(w->arena, "%s, %lld", pixels, (long long)t->summed.n),
+                t->dtype, "sbuf");
+        write_line(w, "nisa.dma_copy(dst=pieces, src=%s)", write_access(w, &access));
+    }
     struct span k = product_tiles(w, "k", "depth", t->summed.n, PARTITIONS);
     const char *shape = arena_printf(w->arena, "%s, %s, %s", k.size, r->size, c->size);
     declare(t, "turned", shape, t->dtype, "psum");
-    write_line(w, "nisa.nc_transpose(dst=turned, data=pieces[0:%s, %s])", pixels,
+    write_line(w, "nisa.nc_transpose(dst=turned, data=pieces[0:%s, %s%s])", pixels, piece,
                taps_slice(t, k.at, k.size, 1));
     write_line(w, "nisa.tensor_copy(dst=image[0:%s, %s, %s, %s], src=turned)", k.size,
                product_tile_of(w, &k), inner_slice(t, &t->down, r), inner_slice(t, &t->across, c));
@@ -406,14 +486,16 @@ static void load_pixels(struct taps *t, const struct span *rows, const char *dee
                         int64_t deepest) {
     struct writer *w = t->writer;
     int indent = w->indent;
-    int64_t wide = t->across.n, high = t->rows_join ? MAX_OF(PARTITIONS / wide, 1) : 1;
     if (t->inset) {
         deepest = t->down.n;
         deep = taps_number(t, deepest);
     }
-    high = MIN_OF(high, deepest);
-    struct span r = {"0", "1", 0, 1}, c = {"0", taps_number(t, wide), 0, wide};
     long long exact;
+    struct pieces pieces = pieces_of(t, deepest, is_number(deep, &exact));
+    int64_t wide = t->across.n, high = pieces.high;
+    struct span r = {"0", "1", 0, 1}, c = {"0", taps_number(t, wide), 0, wide};
+    if (pieces.together)
+        bring_together(t, rows, &pieces, deepest);
     if (deepest > 1) {
         r.width = high;
         r.at = "r";
@@ -428,7 +510,7 @@ static void load_pixels(struct taps *t, const struct span *rows, const char *dee
     }
     if (r.width == 1)
         c = product_tiles(w, "p", "some", wide, PARTITIONS);
-    turn_pixels(t, rows, &r, &c);
+    turn_pixels(t, rows, &pieces, &r, &c);
     w->indent = indent;
 }
 

@@ -45,6 +45,9 @@ struct taps {
     bool pixels_first; /* channels of a pixel lie side by side in the image */
     bool over;         /* .. in the result: pixels are its rows on the partitions */
     bool turns;        /* weights are turned over on chip */
+    bool has_bias;     /* something is added to each channel */
+    struct view bias;
+    int64_t bias_stride; /* between channels */
     /* Decided: */
     int64_t stack_rows, stack_columns;  /* taps that lie above each other on the partitions */
     int64_t groups_down, groups_across; /* products that all taps take then */
@@ -84,6 +87,16 @@ int64_t taps_behind(const struct taps *t);
 /* Tiles of 128 of what is summed over. */
 int64_t taps_depths(const struct taps *t);
 const char *taps_number(const struct taps *t, int64_t value);
+/* behind.c: reads what is added to each channel; false where it is not one number for each. Lines
+ * that bring those of a span of channels. And those by which sums leave PSUM into `to`, for the
+ * channels `o` of that span and, where pixels are rows, so many. */
+bool behind_read(struct taps *t, const struct view *bias);
+void behind_load(struct taps *t, const struct span *channels);
+void behind_leave(struct taps *t, const char *to, const struct span *o, const char *pixels);
+
+/* A loop over parts of a span, within it. */
+struct span taps_parts(struct writer *w, const char *variable, const char *size,
+                       const struct span *span, int64_t part);
 /* "a:a + 4", or "a:a + 7:2"; `at` may be "0", `count` is a number or a variable. */
 const char *taps_slice(const struct taps *t, const char *at, const char *count, int64_t step);
 /* "3 + y * 2": a number and what a variable adds ("0": nothing). */

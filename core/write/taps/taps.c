@@ -69,22 +69,25 @@ static bool decide(struct taps *t) {
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static void open_loops(struct taps *t) {
+/* Returns the innermost one; of count 0: there is none. */
+static struct steps open_loops(struct taps *t) {
     struct writer *w = t->writer;
+    struct steps steps = {0};
     for (int s = 0; s < t->side_count; s++) {
         const struct tap_side *side = &t->sides[s];
         const char *variable = arena_printf(w->arena, "b%d", s);
+        steps = (struct steps){w->out.len, variable, side->n, 1, t->pixels_first};
         write_line(w, "for %s in range(%lld):", variable, (long long)side->n);
         w->indent++;
         t->loops[t->loop_count][TAP_IMAGE] = (struct term){variable, side->image, side->n - 1};
         t->loops[t->loop_count][TAP_WEIGHTS] = (struct term){variable, side->weights, side->n - 1};
         t->loops[t->loop_count++][TAP_OUT] = (struct term){variable, side->out, side->n - 1};
     }
+    return steps;
 }
 
-/* A loop over parts of a span, within it. */
-static struct span parts_of(struct writer *w, const char *variable, const char *size,
-                            const struct span *span, int64_t part) {
+struct span taps_parts(struct writer *w, const char *variable, const char *size,
+                       const struct span *span, int64_t part) {
     long long exact;
     if (str_to_int(str_of(span->size), &exact))
         return product_tiles(w, variable, size, exact, part);
@@ -156,16 +159,6 @@ static void multiply(struct taps *t, const struct span *o, const struct span *y,
     w->indent = indent;
 }
 
-static void evacuate(struct taps *t, const char *to) {
-    static const int64_t values[] = {0, 1};
-    bool vector = write_choose(t->writer, t->index, "leaves_by",
-                               "sums leave PSUM: by Scalar (0), by Vector (1)", values, 2);
-    if (vector)
-        write_line(t->writer, "nisa.tensor_copy(dst=%s, src=sums)", to);
-    else
-        write_line(t->writer, "nisa.activation(dst=%s, op=nl.copy, data=sums)", to);
-}
-
 static void declare(const struct taps *t, const char *name, const char *shape, bool psum) {
     write_line(t->writer, "%s = nl.ndarray((%s), dtype=nl.%s, buffer=nl.%s)", name, shape,
                psum ? "float32" : t->node->dtype, psum ? "psum" : "sbuf");
@@ -194,17 +187,18 @@ static void add_columns(struct access *access, const struct span *span, int64_t 
 static void emit_channels(struct taps *t, const struct span *channels, const struct span *rows) {
     struct writer *w = t->writer;
     int indent = w->indent;
-    struct span o = parts_of(w, "o", "high", channels, PARTITIONS);
+    struct span o = taps_parts(w, "o", "high", channels, PARTITIONS);
     int inner = w->indent;
     struct span all = {"0", taps_number(t, t->column.n), 0, t->column.n};
     declare(t, "done", arena_printf(w->arena, "%s, %s, %s", o.size, rows->size, all.size), false);
     int64_t high = MAX_OF(PRODUCT_MOVING / t->column.n, 1);
-    struct span y = parts_of(w, "y", "few", rows, high);
+    struct span y = taps_parts(w, "y", "few", rows, high);
     struct span x = product_tiles(w, "x", "some", t->column.n, PRODUCT_MOVING);
     declare(t, "sums", arena_printf(w->arena, "%s, %s, %s", o.size, y.size, x.size), true);
     multiply(t, &o, &y, &x);
-    evacuate(t, arena_printf(w->arena, "done[0:%s, %s, %s]", o.size, product_slice(w, &y),
-                             product_slice(w, &x)));
+    const char *to = arena_printf(w->arena, "done[0:%s, %s, %s]", o.size, product_slice(w, &y),
+                                  product_slice(w, &x));
+    behind_leave(t, to, &o, NULL);
     w->indent = inner;
     struct access access = out_at(t, channels, &o, rows);
     access.rows = o.size;
@@ -222,7 +216,7 @@ static void emit_pixels(struct taps *t, const struct span *channels, const struc
     int indent = w->indent;
     bool merges = t->row.out == t->column.out * t->column.n;
     int64_t high = merges ? MAX_OF(PARTITIONS / t->column.n, 1) : 1;
-    struct span y = parts_of(w, "y", "few", rows, MIN_OF(high, t->row.n));
+    struct span y = taps_parts(w, "y", "few", rows, MIN_OF(high, t->row.n));
     struct span x = product_tiles(w, "x", "some", t->column.n, PARTITIONS);
     const char *pixels = x.size;
     long long exact;
@@ -232,11 +226,11 @@ static void emit_pixels(struct taps *t, const struct span *channels, const struc
         write_line(w, "pixels = %s * %lld", y.size, (long long)t->column.n);
         pixels = "pixels";
     }
-    struct span o = parts_of(w, "o", "width", channels, PRODUCT_MOVING);
+    struct span o = taps_parts(w, "o", "width", channels, PRODUCT_MOVING);
     declare(t, "sums", arena_printf(w->arena, "%s, %s", pixels, o.size), true);
     multiply(t, &o, &y, &x);
     declare(t, "done", arena_printf(w->arena, "%s, %s", pixels, o.size), false);
-    evacuate(t, "done");
+    behind_leave(t, "done", &o, pixels);
     struct access access = out_at(t, channels, &o, rows);
     if (strcmp(y.at, "0"))
         access_add(&access, y.at, t->row.out, y.most);
@@ -263,13 +257,16 @@ static void emit(struct taps *t) {
         channels = product_tiles(w, "c", "width", t->channel.n, t->channels);
     if (!weights_differ)
         taps_load_weights(t, &channels);
-    open_loops(t);
+    behind_load(t, &channels);
+    struct steps images = open_loops(t);
     if (weights_differ)
         taps_load_weights(t, &channels);
     struct span rows = product_tiles(w, "h", "tall", t->row.n, t->block);
     taps_load_image(t, &rows);
     (t->over ? emit_pixels : emit_channels)(t, &channels, &rows);
     w->indent = indent;
+    if (images.count) /* the Tensor engine, which turns pixels, does not wait for the next image */
+        write_abreast(w, t->index, &images);
 }
 
 static int64_t size_of(const struct view *view) {
@@ -288,7 +285,8 @@ bool taps_emit(struct writer *writer, int node, const struct view *operands,
                          .node = &writer->graph->nodes[node],
                          .index = node,
                          .image_side = i != second};
-        if (!taps_read(&t, operands, to) || !decide(&t))
+        const struct view *bias = &operands[t.node->in_count - 1];
+        if (!taps_read(&t, operands, to) || !behind_read(&t, bias) || !decide(&t))
             continue;
         writer->values[node].error = fast_sum_error(t.summed.n * t.count);
         emit(&t);
