@@ -302,8 +302,7 @@ static int write_as_asked(const struct cli *cli, const char *folder, const char 
                               .tolerance = recorded->inputs ? recorded->inputs->tolerance : 0,
                               .sbuf_bytes = (double)generation_of(cli)->sbuf_partition_bytes,
                               .older_dialect = is_older(cli),
-                              .bias_is_tile = generation_of(cli)->generation == NKI_GEN2,
-                              .pairs_wait = generation_of(cli)->generation == NKI_GEN2,
+                              .is_trn1 = generation_of(cli)->generation == NKI_GEN2,
                               .settings = settings.at,
                               .setting_count = settings.len};
     struct schedule *found = NULL;

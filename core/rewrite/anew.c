@@ -40,8 +40,7 @@ static struct write_spec spec_of(const struct rewrite_request *request, struct a
         .function = function_of(request, arena),
         .sbuf_bytes = (double)device_generation_of(request->generation)->sbuf_partition_bytes,
         .older_dialect = is_older(request),
-        .bias_is_tile = request->generation == NKI_GEN2,
-        .pairs_wait = request->generation == NKI_GEN2,
+        .is_trn1 = request->generation == NKI_GEN2,
         .precision = request->anew->precision,
         .tolerance = request->anew->tolerance};
 }

@@ -213,7 +213,7 @@ bool rows_wants_psum(struct rows *rows, int node) {
     int64_t wide = rows_column_elements(rows);
     if (rows->in_chunks)
         wide = MIN_OF(wide, rows->chunk);
-    if (!w->spec->pairs_wait || rows->is_nested || rows_has_root(rows, node) || wide < 2 ||
+    if (!w->spec->is_trn1 || rows->is_nested || rows_has_root(rows, node) || wide < 2 ||
         strcmp(w->graph->nodes[node].dtype, "float32") || makes_products(rows) ||
         rows->psum_bytes + wide * 4 > MOST_BYTES || !is_pair_of_any(rows, node) ||
         !write_choose(

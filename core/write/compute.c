@@ -97,7 +97,7 @@ static void square(struct rows *rows, int node, struct tile *tile) {
     bool sums = rows->plans[node].sum && !tile->narrow;
     bool pending = tile->bias != 0 || tile->plus || tile->by;
     struct busy busy = rows->busy;
-    bool twice = rows->writer->spec->pairs_wait; /* both operands are the tile in SBUF */
+    bool twice = rows->writer->spec->is_trn1; /* both operands are the tile in SBUF */
     if (!tile->narrow &&
         (tile->in_psum || rows_on_scalar(rows, 1 + twice + sums + 0.63 * pending, 1)))
         activate(rows, node, "square", tile);

@@ -170,7 +170,7 @@ void rows_scalar(struct rows *rows, const struct tile *dst, const struct tile *d
 
 /* What an element of two tiles takes Vector. */
 static double pair_units(const struct rows *rows, const struct tile *a, const struct tile *b) {
-    return rows->writer->spec->pairs_wait && !a->in_psum && !b->in_psum ? 2 : 1;
+    return rows->writer->spec->is_trn1 && !a->in_psum && !b->in_psum ? 2 : 1;
 }
 
 /* A place among others, whose columns have no name. */
@@ -180,7 +180,7 @@ static bool is_place(const struct tile *tile) {
 
 bool rows_pairs_by_psum(struct rows *rows) {
     static const int64_t values[] = {0, 1};
-    return rows->writer->spec->pairs_wait && !rows->is_nested && !rows->has_steps &&
+    return rows->writer->spec->is_trn1 && !rows->is_nested && !rows->has_steps &&
            write_choose(rows->writer, rows->roots[rows->root_count - 1], "pairs",
                         "of two tiles that Vector reads at once: both lie in SBUF (0), Scalar "
                         "brings one to PSUM (1)",
@@ -317,7 +317,7 @@ void tile_scale_and_bias(struct rows *rows, struct tile *tile, const char **scal
                          const char **bias) {
     *scale = tile->by ? narrow_of(rows, tile->by, tile->scale, 0) : number(rows, tile->scale);
     *bias = tile->plus ? narrow_of(rows, tile->plus, 1, tile->bias) : number(rows, tile->bias);
-    if (rows->writer->spec->bias_is_tile && !tile->plus && tile->bias != 0) {
+    if (rows->writer->spec->is_trn1 && !tile->plus && tile->bias != 0) {
         struct tile made = rows_helper(rows, "bias", "float32", true);
         rows_fill(rows, &made, tile->bias);
         *bias = made.name;
@@ -341,14 +341,14 @@ void tile_make_plain(struct rows *rows, struct tile *tile) {
         return;
     struct scalar_ops ops = pending_ops(rows, tile);
     struct tile made = rows_helper(rows, "whole", tile->dtype, tile->narrow);
-    if (!tile->narrow && !rows->writer->spec->bias_is_tile) {
+    if (!tile->narrow && !rows->writer->spec->is_trn1) {
         struct busy time = time_of(rows, ONE_INPUT, 1, false);
         time.divides = rows->chunk % ROWS_SHARES == 0;
         ops.scalar = shares_of_scalar(rows, time);
     }
     struct busy busy = rows->busy;
     rows_scalar(rows, &made, tile, ops);
-    if (!tile->narrow && !rows->writer->spec->bias_is_tile)
+    if (!tile->narrow && !rows->writer->spec->is_trn1)
         rows->busy = busy; /* it is weighed among those that either engine can run */
     *tile = made;
 }

@@ -16,8 +16,8 @@ void product_choose_beside(struct product *p) {
     int64_t values[3] = {2, 1, 4};
     if (!can_lie_beside(p))
         return;
-    /* trn1, whose Scalar engine takes no number as a summand, has halves alone. */
-    bool quarters = p->main[SUMMED].n <= PARTITIONS / 4 && !p->writer->spec->bias_is_tile;
+    /* trn1 has halves alone. */
+    bool quarters = p->main[SUMMED].n <= PARTITIONS / 4 && !p->writer->spec->is_trn1;
     int count = quarters ? 3 : 2;
     int64_t beside = write_choose(
         p->writer, (int)(p->node - p->writer->graph->nodes), "beside",

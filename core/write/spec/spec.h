@@ -39,8 +39,8 @@ struct write_spec {
     const char *function; /* the kernel's name; NULL: "kernel" */
     double sbuf_bytes;    /* of one partition, that a kernel may use */
     bool older_dialect;   /* the kernel is one of neuronxcc.nki */
-    bool bias_is_tile;    /* the Scalar engine takes no number as a summand: trn1 */
-    bool pairs_wait;      /* Vector reads two tiles of SBUF in turns: trn1 */
+    bool is_trn1;         /* Scalar takes no number as a summand, Vector reads two tiles of SBUF in
+                           * turns, and products do not run in quarters of the array */
     enum write_precision precision;
     double tolerance; /* the largest relative L2 error that counts as correct; 0: 2e-5 */
     /* The schedule: where a choice is named, its value instead of the default. Keys that no stage
