@@ -169,7 +169,6 @@ bool store_is_here(struct store *store, struct err *err);
 /* trace.c: from now on each commit is noted. Same: whether the files are as the last one left them,
  * and no other program wrote into them. */
 void store_trace_follow(struct store *store);
-void store_trace_note(struct store *store);
 bool store_trace_same(struct store *store);
 
 /* Called before anything is written: whether it may be. Then makes schema and chain, and breaks the

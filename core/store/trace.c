@@ -48,7 +48,7 @@ static void trace_now(const struct store *store, struct store_trace *now) {
     read_at(wal, now->wal_bytes, end, places + BEHIND, FRAME_HEAD);
 }
 
-void store_trace_note(struct store *store) {
+static void note(struct store *store) {
     trace_now(store, &store->trace);
     store->traced = true;
 }
@@ -58,7 +58,7 @@ static int on_commit(void *data, sqlite3 *db, const char *name, int frames) {
     store->frames = frames;
     if (frames >= CHECKPOINT_FRAMES)
         sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    store_trace_note(store);
+    note(store);
     return SQLITE_OK;
 }
 
@@ -66,7 +66,7 @@ static int on_commit(void *data, sqlite3 *db, const char *name, int frames) {
 static void on_rollback(void *data) {
     struct store *store = data;
     if (store->traced)
-        store_trace_note(store);
+        note(store);
 }
 
 void store_trace_follow(struct store *store) {

@@ -51,7 +51,8 @@ class Given(unittest.TestCase):
         """What is over the limit is counted, and how it is had is said."""
         agent = Agent([HONE, "mcp", self.task, "--gate", "auto"], self.env)
         many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) "
-        wide = agent.tool("query", rows=1000, sql=many + "SELECT i, printf('%0200d', i) AS t FROM n")
+        wide = agent.tool("query", rows=1000,
+                          sql=many + "SELECT i, printf('%0200d', i) AS t FROM n")
         self.assertLessEqual(len(json.dumps(wide, separators=(",", ":"))), 48 << 10)
         self.assertEqual(len(wide["rows"]) + wide["left_out"]["rows"], 1000)
         self.assertGreater(len(wide["rows"]), 150)

@@ -499,6 +499,8 @@ static void a_session_that_vanishes_goes_on_elsewhere(void **state) {
     expect(terminal, "the session's files are gone ─");
     terminal_type(terminal, "\r");
     expect(terminal, "saved to small/.hone/small.rescued");
+    terminal_type(terminal, "g\033");
+    expect(terminal, "◆ plan: "); /* what waits shows again, and waits */
     terminal_type(terminal, "a");
     expect(terminal, "◆ rewrite: ");
     leave(terminal);
@@ -512,6 +514,7 @@ static void a_session_that_vanishes_goes_on_elsewhere(void **state) {
     terminal_type(terminal, "4");
     expect(terminal, "was saved when its files went away");
     leave(terminal);
+    assert_true(file_exists("small/.hone/small/experiments.jsonl.old"));
 }
 
 /* One event is altered: nobody goes on with the session, and what is said to be done works. */

@@ -67,6 +67,16 @@ static const char *reference_path(struct arena *arena, const struct tune_options
     return kept;
 }
 
+/* Rows of a session that was here and is gone are no rows of this one. */
+static void rows_set_aside(const struct tune_session *session) {
+    char *rows = path_join(store_folder(session->store), "experiments.jsonl");
+    char *old = path_join(store_folder(session->store), "experiments.jsonl.old");
+    if (file_exists(rows) && rename(rows, old) != 0)
+        store_log(session->store, "warning", "experiments.jsonl of another session stays here");
+    free(old);
+    free(rows);
+}
+
 static bool session_begin(struct tune_session *session, const struct tune_options *options,
                           const struct task *task, const char *id, struct err *err) {
     struct arena *arena = arena_new();
@@ -82,8 +92,10 @@ static bool session_begin(struct tune_session *session, const struct tune_option
     event.session.reference_source = reference_of(arena, task->reference_path);
     bool ok = tune_options_begin(&event.session, arena, options, err) &&
               session_emit(session, &event, err);
-    if (ok)
+    if (ok) {
+        rows_set_aside(session);
         tune_import_memory(session);
+    }
     free(model);
     arena_free(arena);
     return ok;

@@ -37,15 +37,48 @@ char *tune_session_rescue_place(const struct tune_session *session, bool beside)
     return place;
 }
 
-/* The last session that was saved beside `folder`, where one in `folder` is not newer; a new
- * string, or NULL. */
+/* Where it is written down where the session of a folder was saved to, a new string. */
+static char *note_path(const char *folder) {
+    struct buf name = {0};
+    char *absolute = path_absolute(folder), *rescued = path_state("rescued");
+    buf_printf(&name, "%s/%s.place", rescued, hash_content(absolute, strlen(absolute)).hex);
+    free(rescued);
+    free(absolute);
+    return buf_take(&name);
+}
+
+static void note_write(const char *folder, const char *saved) {
+    struct err ignored = {0};
+    char *path = note_path(folder), *above = path_folder(path), *to = path_absolute(saved);
+    if (file_make_private(above, &ignored))
+        (void)!file_write_private(path, to, strlen(to), &ignored);
+    free(to);
+    free(above);
+    free(path);
+}
+
+/* The place that was chosen for it last; a new string, or NULL. */
+static char *note_read(const char *folder) {
+    struct err ignored = {0};
+    char *path = note_path(folder);
+    char *place = file_exists(path) ? file_read(path, 4096, NULL, &ignored) : NULL;
+    free(path);
+    if (place && store_exists(place))
+        return place;
+    free(place);
+    return NULL;
+}
+
+/* The last session that was saved from `folder`, there or beside it, where one in `folder` is not
+ * newer; a new string, or NULL. */
 static char *rescued_beside(const char *folder, bool is_new) {
     struct buf path = {0};
     char *found = NULL;
     struct stat own = {0}, there = {0};
     char *log = path_join(folder, "session.db");
     bool old = is_new || stat(log, &own) != 0;
-    for (int n = 1; n < MOST_PLACES; n++) {
+    found = note_read(folder);
+    for (int n = found ? MOST_PLACES : 1; n < MOST_PLACES; n++) {
         buf_clear(&path);
         buf_printf(&path, "%s.rescued", folder);
         if (n > 1)
@@ -91,6 +124,7 @@ bool tune_session_rescue(struct tune_session *session, const char *folder, struc
     struct store *saved = store_rescue(session->store, folder, err);
     if (!saved)
         return false;
+    note_write(store_folder(session->store), folder);
     store_close(session->store);
     session->store = saved;
     session->halted = false;
@@ -105,7 +139,8 @@ bool tune_session_rescue(struct tune_session *session, const char *folder, struc
         tune_export_memory(session);
     tune_recent_note(session);
     bool ok = !session->halted || err_set(err, ERR_ENVIRONMENT, "%s", session->trouble);
-    if (ok &&
+    bool waits = session->state->wait == TUNE_WAIT_GATE; /* then nothing was under way */
+    if (ok && !waits &&
         session->state->running) { /* what was under way was given up: start begins it again */
         session->halted = true;
         tune_trouble_set(session, "the session was saved elsewhere: start goes on there");

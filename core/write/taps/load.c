@@ -58,7 +58,9 @@ int64_t taps_deep(const struct taps *t, int64_t rows) {
     return t->row.n > 1 ? (rows - 1) * step + more + 1 : more + 1;
 }
 
-int64_t taps_behind(const struct taps *t) {
+/* Elements from a channel's first weight to the first tap's: weights go backwards where a
+ * convolution is transposed. */
+static int64_t taps_behind(const struct taps *t) {
     return MAX_OF(-t->grid.weights_row, 0) * (t->grid.rows - 1) +
            MAX_OF(-t->grid.weights_column, 0) * (t->grid.columns - 1);
 }

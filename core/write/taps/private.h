@@ -80,10 +80,8 @@ void taps_load_image(struct taps *t, const struct span *rows);
 struct access taps_access(const struct taps *t, enum tap_array array);
 /* Rows of the image that so many of the result take. */
 int64_t taps_deep(const struct taps *t, int64_t rows);
-/* Elements between the first and the last one of a channel's weights; and from the first one to the
- * first tap's, as weights go backwards where a convolution is transposed. */
+/* Elements between the first and the last one of a channel's weights. */
 int64_t taps_reach(const struct taps *t);
-int64_t taps_behind(const struct taps *t);
 /* Tiles of 128 of what is summed over. */
 int64_t taps_depths(const struct taps *t);
 const char *taps_number(const struct taps *t, int64_t value);
