@@ -244,6 +244,26 @@ static void test_scalars(void **state) {
                            fabs(cases[i].expected) * 1e-7);
 }
 
+/* A square on Scalar and a sum on Vector that share nothing: they run at once, unless the kernel
+ * says that one waits. */
+#define ORDER(edge)                                                                  \
+    HEAD "    big = nl.ndarray((128, 4096), dtype=nl.float32, buffer=nl.sbuf)\n"     \
+         "    nisa.memset(dst=big, value=2.0)\n"                                     \
+         "    a = nisa.activation(dst=big, op=nl.square, data=big)\n"                \
+         "    b = nisa.tensor_scalar(dst=acc, data=acc, op0=nl.add, operand0=5.0,\n" \
+         "                           engine=nisa.engine.vector)\n" edge TAIL
+
+static void test_orders(void **state) {
+    (void)state;
+    const int32_t counts[] = {1, 2, 3, 4};
+    double free_us = time_of(ORDER(""), counts);
+    double waits_us = time_of(ORDER("    b.depends_on(a)\n"), counts);
+    assert_true(waits_us > free_us + 1);
+    assert_float_equal(waits_us, time_of(ORDER("    b.depends_on(a, a).depends_on(a)\n"), counts),
+                       1e-9);
+    assert_float_equal(result_of(ORDER("    b.depends_on(a)\n"), counts), 5, 0);
+}
+
 static void test_refused(void **state) {
     (void)state;
     static const struct {
@@ -264,6 +284,16 @@ static void test_refused(void **state) {
         {SCALAR "    s = r + 1\n" TAIL, "a register has no operators"},
         {SCALAR "    u = c.view(nl.uint32)\n    s = nisa.scalar_load(u[0:1, 0:1])\n" TAIL,
          "view it as the signed type"},
+        {ORDER("    a.depends_on(b)\n"), "one that is written later"},
+        {ORDER("    a.depends_on(a)\n"), "one that is written later"},
+        {ORDER("    b.depends_on(acc)\n"), "depends_on takes what calls"},
+        {ORDER("    made = []\n"
+               "    def body(i):\n"
+               "        made.append(nisa.tensor_copy(dst=acc, src=acc))\n"
+               "    nl.fori_loop(0, 2, body)\n"
+               "    c = nisa.tensor_copy(dst=acc, src=acc)\n"
+               "    c.depends_on(made[0])\n"),
+         "inside a loop of the device"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct made m = make(cases[i].text, NULL);
@@ -282,6 +312,7 @@ int main(void) {
         cmocka_unit_test(test_accumulators),
         cmocka_unit_test(test_inside_a_loop),
         cmocka_unit_test(test_scalars),
+        cmocka_unit_test(test_orders),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,6 +213,17 @@ static void list_consumers(struct depends *depends) {
         }
 }
 
+/* What the kernel orders without operands that say so (NkiInstruction.depends_on). marked[m] is the
+ * last issue with mark m, plus 1; a mark that no issue has any more orders nothing. */
+static void follow_marks(struct depends *depends, const struct nki_more *more, uint32_t issue,
+                         uint32_t *marked) {
+    for (uint32_t i = 0; i < more->n_after; i++)
+        if (marked[more->after[i]])
+            add_producer(depends, depends->base[issue], marked[more->after[i]] - 1);
+    if (more->mark)
+        marked[more->mark] = issue + 1;
+}
+
 struct depends *depends_make(const struct allocation *allocation, const struct issue_costs *costs) {
     const struct device_image *image = allocation->image;
     struct depends *depends = mem_alloc(1, sizeof *depends);
@@ -220,6 +231,7 @@ struct depends *depends_make(const struct allocation *allocation, const struct i
     depends->orders = allocation->reorders;
     depends->base = mem_alloc(allocation->issues.len + 1, sizeof *depends->base);
     struct memory memory = memory_make(allocation);
+    uint32_t *marked = mem_alloc((size_t)image->program->n_marks + 1, sizeof *marked);
     for (uint32_t s = 0; s < allocation->issues.len; s++) {
         const struct issue *issue = &allocation->issues.at[s];
         struct access access = {.issue = s, .queue = issue_cost_at(costs, s)->queue};
@@ -228,12 +240,15 @@ struct depends *depends_make(const struct allocation *allocation, const struct i
             touch_block(depends, &memory, issue->block, access);
         else if (issue->kind == ISSUE_INSTR)
             touch_instruction(depends, &memory, allocation, access);
+        if (issue->kind == ISSUE_INSTR)
+            follow_marks(depends, image->program->instrs.at[issue->instr].more, s, marked);
         if (costs->after && costs->after[s] && depends->orders)
             add_producer(depends, depends->base[s], (costs->after[s] - 1) | DEPENDS_ORDER);
     }
     depends->base[allocation->issues.len] = (uint32_t)depends->producer.len;
     list_consumers(depends);
     memory_free(&memory, image->n_blocks);
+    free(marked);
     return depends;
 }
 

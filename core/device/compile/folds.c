@@ -71,7 +71,7 @@ static bool same_instruction(const struct pair *pair) {
     const struct nki_instr *a = pair->one, *b = pair->next;
     if (a->op != b->op || a->engine != b->engine || a->n_operands != b->n_operands ||
         a->loc != b->loc || a->more->order_group != b->more->order_group || a->more->mask ||
-        b->more->mask)
+        b->more->mask || a->more->mark || b->more->mark || a->more->n_after || b->more->n_after)
         return false;
     for (size_t k = 0; k < a->n_operands; k++)
         if (!same_operand(pair, &a->operands[k], &b->operands[k]))

@@ -149,7 +149,7 @@ static bool isa_get(struct interp *in, const struct nki_node *node,
         *result = (struct value){.kind = VALUE_MODULE, .module = enumeration};
         return true;
     }
-    return engine_constant(name, result);
+    return engine_constant(name, result) || api_class_name(in, "nisa", name, result);
 }
 
 /* ---- nki.language --------------------------------------------------------------------------- */
@@ -430,6 +430,7 @@ static bool same_constant(struct value a, struct value b) {
     case VALUE_DTYPE:
     case VALUE_FUNC:
     case VALUE_REGISTER: return a.i == b.i;
+    case VALUE_INSTRUCTION: return a.instruction == b.instruction;
     case VALUE_ENUM:
         return strcmp(a.enumeration->type, b.enumeration->type) == 0 &&
                a.enumeration->number == b.enumeration->number;
@@ -573,6 +574,8 @@ static bool api_getattr(struct interp *in, const struct nki_node *node, struct v
         return true;
     if (object.kind == VALUE_HOST)
         return api_host_attribute(in, node, object.host, name, result);
+    if (object.kind == VALUE_INSTRUCTION && api_instruction_attribute(in, object, name, result))
+        return true;
     if (object.kind == VALUE_GRID)
         return api_grid_attribute(in, node, object.grid, name, result);
     if (object.kind == VALUE_DTYPE && dtype_attribute(object, name, result))
@@ -757,6 +760,7 @@ const struct interp_objects api_objects = {
     .loop_next = api_loop_next,
     .loop_end = api_loop_end,
     .register_value = api_register_value,
+    .is_of = api_is_of,
     .describe = tensor_describe,
     .launch_begin = api_launch_begin,
     .launch_next = api_launch_next,

@@ -305,7 +305,17 @@ struct value api_scalar_index(struct interp *in, const struct nki_node *node, in
  * without an error: it is none. */
 bool api_known(struct interp *in, struct value v, int64_t *number);
 struct nki_operand api_register_operand(struct interp *in, struct value v);
-/* api_grid.c */
+/* api_args.c: a class of NKI by its module and name, "nl" and "NkiTensor": what annotations and
+ * isinstance() name. False without an error: there is none. And whether a value is of one. */
+bool api_class_name(struct interp *in, const char *module, struct str name, struct value *result);
+bool api_is_of(struct interp *in, struct value value, const struct value_native *type);
+/* api_loops.c: what the call of an instruction returns, which emitted what comes from number
+ * `first` on: an NkiInstruction since NKI 0.6, before that None. And its attributes. */
+struct value api_instruction(struct interp *in, const struct nki_node *node, size_t first);
+bool api_instruction_attribute(struct interp *in, struct value self, struct str name,
+                               struct value *result);
+/* api_grid.c. Whether coordinates are blocks, not tiles. */
+bool api_grid_is_blocks(const struct api_grid *grid);
 bool api_grid_getitem(struct interp *in, const struct nki_node *node, const struct api_grid *grid,
                       struct value key, struct value *result);
 bool api_grid_attribute(struct interp *in, const struct nki_node *node, const struct api_grid *g,

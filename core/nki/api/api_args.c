@@ -172,3 +172,90 @@ enum dtype api_promote(enum dtype a, enum dtype b) {
         return na > nb ? a : b;
     return na == 2 ? DTYPE_FLOAT32 : DTYPE_BFLOAT16;
 }
+
+/* ---- classes -------------------------------------------------------------------------------- */
+
+static bool is_tensor(struct interp *in, struct value value) {
+    (void)in;
+    return value.kind == VALUE_TENSOR;
+}
+
+/* nl.DType is str to NKI, whose dtypes are their names. */
+static bool is_dtype(struct interp *in, struct value value) {
+    (void)in;
+    return value.kind == VALUE_DTYPE || value.kind == VALUE_STR;
+}
+
+static bool is_instruction(struct interp *in, struct value value) {
+    (void)in;
+    return value.kind == VALUE_INSTRUCTION;
+}
+
+static bool is_grid(struct interp *in, struct value value) {
+    (void)in;
+    return value.kind == VALUE_GRID;
+}
+
+static bool is_tile_grid(struct interp *in, struct value value) {
+    return is_grid(in, value) && !api_grid_is_blocks(value.grid);
+}
+
+static bool is_block_grid(struct interp *in, struct value value) {
+    return is_grid(in, value) && api_grid_is_blocks(value.grid);
+}
+
+static bool is_scalar(struct interp *in, struct value value) {
+    return api_scalar_dtype(in, value) != DTYPE_NONE;
+}
+
+/* Up to NKI 0.6 what counts a loop is a register, too. */
+static bool is_register(struct interp *in, struct value value) {
+    return value.kind == VALUE_REGISTER &&
+           (!is_scalar(in, value) || !interp_rule(in, NKI_RULE_LOOPS_BY_FUNCTION));
+}
+
+static bool no_class_call(struct interp *in, const struct call *call, struct value *result);
+
+/* The classes that NKI's modules declare (its stubs), as natives of which isinstance() asks here.
+ * Kernels name them in annotations and isinstance(); what makes their values are functions. */
+static const struct {
+    struct value_native native;
+    bool (*has)(struct interp *in, struct value value);
+} classes[] = {
+    {{"nl.NkiTensor", no_class_call, NULL}, is_tensor},
+    {{"nl.DType", no_class_call, NULL}, is_dtype},
+    {{"nl.NkiGrid", no_class_call, NULL}, is_grid},
+    {{"nl.NkiTileGrid", no_class_call, NULL}, is_tile_grid},
+    {{"nl.NkiBlockGrid", no_class_call, NULL}, is_block_grid},
+    {{"nisa.NkiInstruction", no_class_call, NULL}, is_instruction},
+    {{"nisa.NkiScalar", no_class_call, NULL}, is_scalar},
+    {{"nisa.VirtualRegister", no_class_call, NULL}, is_register},
+};
+
+static bool no_class_call(struct interp *in, const struct call *call, struct value *result) {
+    (void)result;
+    return interp_error(in, call->node, "TypeError",
+                        "a class of NKI makes no values for kernels: nl.ndarray makes tensors, "
+                        "nisa.register_alloc registers, nisa.scalar_load scalars");
+}
+
+bool api_class_name(struct interp *in, const char *module, struct str name, struct value *result) {
+    size_t len = strlen(module);
+    if (str_is(name, "NkiValidationError") && strcmp(module, "nisa") == 0)
+        return interp_builtin(in, "NkiValidationError", result);
+    for (size_t i = 0; i < COUNT_OF(classes); i++) {
+        const char *full = classes[i].native.name;
+        if (strncmp(full, module, len) == 0 && full[len] == '.' && str_is(name, full + len + 1)) {
+            *result = (struct value){.kind = VALUE_NATIVE, .native = &classes[i].native};
+            return true;
+        }
+    }
+    return false;
+}
+
+bool api_is_of(struct interp *in, struct value value, const struct value_native *type) {
+    for (size_t i = 0; i < COUNT_OF(classes); i++)
+        if (type == &classes[i].native)
+            return classes[i].has(in, value);
+    return false;
+}

@@ -50,6 +50,14 @@ static const char *label_of(struct interp *in, struct value name) {
                : NULL;
 }
 
+static bool emit_call(struct api_build *b, struct value *result) {
+    size_t first = interp_program(b->in)->instrs.len;
+    if (!api_emit(b))
+        return false;
+    *result = api_instruction(b->in, b->node, first);
+    return true;
+}
+
 bool api_sendrecv(struct interp *in, const struct call *call, struct value *result) {
     struct value v[8];
     const struct tensor *src, *dst;
@@ -75,7 +83,7 @@ bool api_sendrecv(struct interp *in, const struct call *call, struct value *resu
     api_put(&b, NKI_SENDRECV_send_to_rank, operand_int(to));
     api_put(&b, NKI_SENDRECV_recv_from_rank, operand_int(from));
     api_put(&b, NKI_SENDRECV_pipe_id, operand_int(pipe));
-    return api_emit(&b);
+    return emit_call(&b, result);
 }
 
 /* cores=(0, 1): those of the launch. Kernels for any number of cores say (0,) or (0) on one. */
@@ -124,7 +132,7 @@ bool api_core_barrier(struct interp *in, const struct call *call, struct value *
         return false;
     b.label = label_of(in, v[3]);
     api_put_tensor(&b, NKI_CORE_BARRIER_dst, data);
-    return api_emit(&b);
+    return emit_call(&b, result);
 }
 
 /* ---- nki.collectives ------------------------------------------------------------------------ */

@@ -271,9 +271,12 @@ static bool isa_register_load(struct interp *in, const struct call *call, struct
     struct value v[2];
     struct api_register *dst;
     const struct tensor *src;
-    *result = NONE_VALUE;
-    return api_bind(in, call, "dst, src", v) && want_register(in, call->node, "dst", v[0], &dst) &&
-           api_want_tensor(in, call->node, "src", v[1], &src) && load(in, call->node, src, dst);
+    size_t first = interp_program(in)->instrs.len;
+    if (!api_bind(in, call, "dst, src", v) || !want_register(in, call->node, "dst", v[0], &dst) ||
+        !api_want_tensor(in, call->node, "src", v[1], &src) || !load(in, call->node, src, dst))
+        return false;
+    *result = api_instruction(in, call->node, first);
+    return true;
 }
 
 /* One element gets what the register holds. Sequencers write SBUF; DMA moves it on to HBM. */
@@ -301,9 +304,12 @@ static bool isa_register_store(struct interp *in, const struct call *call, struc
     struct value v[2];
     struct api_register *src;
     const struct tensor *dst;
-    *result = NONE_VALUE;
-    return api_bind(in, call, "dst, src", v) && want_register(in, call->node, "src", v[1], &src) &&
-           api_want_tensor(in, call->node, "dst", v[0], &dst) && store(in, call->node, dst, src);
+    size_t first = interp_program(in)->instrs.len;
+    if (!api_bind(in, call, "dst, src", v) || !want_register(in, call->node, "src", v[1], &src) ||
+        !api_want_tensor(in, call->node, "dst", v[0], &dst) || !store(in, call->node, dst, src))
+        return false;
+    *result = api_instruction(in, call->node, first);
+    return true;
 }
 
 /* ---- copies (up to NKI 0.3; in the legacy dialect the index is t[p, number[0, 0] + f]) ------- */
@@ -384,7 +390,7 @@ static bool isa_scalar_load(struct interp *in, const struct call *call, struct v
 static bool isa_scalar_store(struct interp *in, const struct call *call, struct value *result) {
     struct value v[2];
     const struct tensor *dst;
-    *result = NONE_VALUE;
+    size_t first = interp_program(in)->instrs.len;
     if (!api_bind(in, call, "dst, value", v) ||
         !want_scalar_tile(in, call->node, "dst", v[0], &dst))
         return false;
@@ -399,7 +405,10 @@ static bool isa_scalar_store(struct interp *in, const struct call *call, struct 
                             "an NkiScalar of %s cannot be stored to a tile of %s: they have one "
                             "width",
                             dtype_name(dtype), dtype_name(dst->dtype));
-    return store(in, call->node, dst, register_at(in, v[1]));
+    if (!store(in, call->node, dst, register_at(in, v[1])))
+        return false;
+    *result = api_instruction(in, call->node, first);
+    return true;
 }
 
 /* What both sides compute while the kernel is evaluated, as the device does: int32 wraps. */

@@ -18,6 +18,10 @@ struct api_grid {
     bool taken[TENSOR_MAX_DIMS];                           /* an integer took the coordinate */
 };
 
+bool api_grid_is_blocks(const struct api_grid *grid) {
+    return grid->blocks;
+}
+
 /* How many elements a coordinate stands for. */
 static int64_t step_of(const struct api_grid *g, int d) {
     if (d < g->first)

@@ -646,8 +646,11 @@ static bool check_axes(struct isa_call *c) {
 static bool run_with_dst(struct isa_call *c, struct value *result) {
     if (!check_dst(c) || !settle_operands(c) || !check_axes(c))
         return false;
-    *result = NONE_VALUE;
-    return c->rmw ? legacy_accumulate(c) : api_emit(&c->build);
+    size_t first = interp_program(c->build.in)->instrs.len;
+    if (!(c->rmw ? legacy_accumulate(c) : api_emit(&c->build)))
+        return false;
+    *result = api_instruction(c->build.in, c->build.node, first);
+    return true;
 }
 
 /* Whether it does without tiles of the compiler's, if the kernel has none. */

@@ -297,7 +297,7 @@ static bool nl_fori_loop(struct interp *in, const struct call *call, struct valu
         struct value index = api_scalar_index(in, call->node, i);
         good = api_loop_round(in, call->node, decides) && interp_spend(in, call->node, 1) &&
                interp_call(in, call->node, v[2], &index, 1, &ignored);
-        if (good && ignored.kind != VALUE_NONE)
+        if (good && ignored.kind != VALUE_NONE && ignored.kind != VALUE_INSTRUCTION)
             good = interp_error(in, call->node, "TypeError",
                                 "the body of nl.fori_loop returns a %s, and must return nothing: "
                                 "what a round leaves is in tiles that are made before the loop",
@@ -562,7 +562,7 @@ bool api_language_name(struct interp *in, const struct nki_node *node, struct st
     else if (str_is(name, "NKIObject") || str_is(name, "NkiObject"))
         return interp_builtin(in, "NKIObject", result);
     else
-        return false;
+        return api_class_name(in, "nl", name, result);
     return true;
 }
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loops whose rounds only the device counts. They are run here; on the device the body is there
  * once: each round costs every engine a compare and a branch, and uses the tiles of the first round
- * again. */
+ * again. And what instructions return, by which a kernel orders them: an order holds within such a
+ * loop, not across its ends. */
 #include "nki/api/api.h"
+
+#include <string.h>
 
 /* ---- loops ---------------------------------------------------------------------------------- */
 
@@ -78,4 +81,100 @@ uint32_t api_loop_tile(struct interp *in, uint32_t storage) {
         return !alike ? 0 : old->again ? old->again : same + 1;
     }
     return 0;
+}
+
+/* ---- orders (nki.isa.NkiInstruction of NKI 0.6) ---------------------------------------------- */
+
+/* What a call returned: the instructions that it became, and the loop that it stands in. */
+struct api_instruction {
+    size_t first, end;
+    const struct api_loop *loop; /* NULL: none */
+};
+
+struct value api_instruction(struct interp *in, const struct nki_node *node, size_t first) {
+    const struct nki_program *program = interp_program(in);
+    bool used = node->parent && node->parent->kind != NKI_EXPR;
+    if (!used || !program->release ||
+        !nki_release_has(interp_dialect(in), program->release, STR("nisa.NkiInstruction")))
+        return NONE_VALUE;
+    struct api_instruction *made = ARENA_NEW(interp_scratch(in), struct api_instruction);
+    *made = (struct api_instruction){first, program->instrs.len, api_of(in)->loop};
+    return (struct value){.kind = VALUE_INSTRUCTION, .instruction = made};
+}
+
+/* Whether an instruction in `inner` may wait for one in `loop`: it is the same one or around it. */
+static bool is_around(const struct api_loop *loop, const struct api_loop *inner) {
+    while (inner && inner != loop)
+        inner = inner->outer;
+    return inner == loop;
+}
+
+static bool check_order(struct interp *in, const struct nki_node *node,
+                        const struct api_instruction *self, struct value producer) {
+    if (producer.kind != VALUE_INSTRUCTION)
+        return interp_error(in, node, "TypeError",
+                            "depends_on takes what calls of instructions returned; found %s",
+                            value_type_name(producer));
+    if (!is_around(producer.instruction->loop, self->loop))
+        return interp_error(in, node, "hone-argument",
+                            "depends_on: the other instruction is inside a loop of the device "
+                            "that this one is not in, so nothing tells when it is done: order "
+                            "them within the loop");
+    return producer.instruction->end <= self->first ||
+           interp_error(in, node, "hone-gap",
+                        "hone runs instructions in the order in which they are written, and "
+                        "depends_on asks for one that is written later: write it first");
+}
+
+/* What an instruction has besides its operands, to be changed: most share theirs. */
+static struct nki_more *own_more(struct interp *in, size_t i) {
+    struct nki_instr *instr = &interp_program(in)->instrs.at[i];
+    struct nki_more *own = arena_dup(interp_arena(in), instr->more, sizeof *own);
+    instr->more = own;
+    return own;
+}
+
+static uint32_t mark_of(struct interp *in, size_t i) {
+    struct nki_program *program = interp_program(in);
+    if (!program->instrs.at[i].more->mark)
+        own_more(in, i)->mark = ++program->n_marks;
+    return program->instrs.at[i].more->mark;
+}
+
+/* All that one call became waits for all that the other did. */
+static void wait_for(struct interp *in, const struct api_instruction *self,
+                     const struct api_instruction *producer) {
+    uint32_t n = (uint32_t)(producer->end - producer->first);
+    for (size_t i = self->first; n && i < self->end; i++) {
+        struct nki_more *more = own_more(in, i);
+        uint32_t *after = ARENA_ARRAY(interp_arena(in), uint32_t, more->n_after + n);
+        if (more->n_after)
+            memcpy(after, more->after, more->n_after * sizeof *after);
+        for (size_t k = producer->first; k < producer->end; k++)
+            after[more->n_after++] = mark_of(in, k);
+        more->after = after;
+    }
+}
+
+/* c.depends_on(b, a): c runs after both. Programs run in the order of their instructions, so this
+ * is for the clock. */
+static bool depends_on(struct interp *in, const struct call *call, struct value *result) {
+    if (call->n_keywords)
+        return interp_error(in, call->node, "TypeError", "depends_on takes no keywords");
+    for (size_t i = 0; i < call->n_args; i++)
+        if (!check_order(in, call->node, call->self.instruction, call->args[i]))
+            return false;
+    for (size_t i = 0; i < call->n_args; i++)
+        wait_for(in, call->self.instruction, call->args[i].instruction);
+    *result = call->self;
+    return true;
+}
+
+bool api_instruction_attribute(struct interp *in, struct value self, struct str name,
+                               struct value *result) {
+    static const struct value_native native = {"NkiInstruction.depends_on", depends_on, NULL};
+    if (!str_is(name, "depends_on"))
+        return false;
+    *result = value_bind(in, self, &native);
+    return true;
 }

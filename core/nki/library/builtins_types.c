@@ -230,16 +230,17 @@ bool builtin_is_type(const struct value_native *native, enum value_kind *kind) {
     return true;
 }
 
-static bool native_matches(struct value value, const struct value_native *type) {
+static bool native_matches(struct interp *in, struct value value, const struct value_native *type) {
     enum value_kind kind;
     if (!builtin_is_type(type, &kind)) {
         const char *dot = strrchr(type->name, '.');
-        return strcmp(value_type_name(value), dot ? dot + 1 : type->name) == 0;
+        return (in->objects->is_of && in->objects->is_of(in, value, type)) ||
+               strcmp(value_type_name(value), dot ? dot + 1 : type->name) == 0;
     }
     if (kind == VALUE_OBJECT)
         return true;
     if (value.kind == VALUE_OBJECT && value.object->cls->is_int)
-        return native_matches(value.object->inner, type);
+        return native_matches(in, value.object->inner, type);
     if (kind == VALUE_TUPLE && value.kind == VALUE_OBJECT)
         return value.object->cls->form == CLASS_TUPLE;
     if (kind == VALUE_INT)
@@ -256,7 +257,7 @@ bool builtin_is_of(struct interp *in, struct value value, struct value type) {
     if (type.kind == VALUE_NONE)
         return value.kind == VALUE_NONE;
     if (type.kind == VALUE_NATIVE)
-        return native_matches(value, type.native);
+        return native_matches(in, value, type.native);
     if (type.kind == VALUE_CLASS)
         return value.kind == VALUE_OBJECT && class_is(value.object->cls, type.cls);
     if (type.kind == VALUE_ENUM)

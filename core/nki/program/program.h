@@ -285,8 +285,11 @@ struct nki_more {
     const struct nki_mask *mask; /* NULL: none */
     const char *label;           /* name=, or NULL */
     uint32_t order_group;        /* number of the no_reorder block; 0: free */
-    uint32_t mate; /* of what two cores do together: the number + 1 of the other core's
-                    * instruction, which is next to it; 0: it does it alone */
+    uint32_t mate;         /* of what two cores do together: the number + 1 of the other core's
+                            * instruction, which is next to it; 0: it does it alone */
+    uint32_t mark;         /* what others wait for it by, from 1; 0: none does */
+    const uint32_t *after; /* the marks that it waits for, without operands that say so .. */
+    uint32_t n_after;      /* .. how many */
 };
 extern const struct nki_more nki_nothing_more; /* what all others have */
 
@@ -364,6 +367,7 @@ struct nki_program {
     const char *kept; /* a name of the file whose value the call changed, for the next one to see;
                        * NULL: none */
     int kept_line;    /* where the file binds it; 0: not known */
+    uint32_t n_marks; /* of instructions that others wait for */
 };
 
 /* ---- rows of the table ---------------------------------------------------------------------- */

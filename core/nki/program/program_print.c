@@ -253,6 +253,10 @@ static void print_instr(const struct printer *p, const struct nki_instr *instr) 
         buf_printf(out, " name=%s", instr->more->label);
     if (instr->more->order_group)
         buf_printf(out, " ordered=%u", instr->more->order_group);
+    if (instr->more->mark)
+        buf_printf(out, " mark=%u", instr->more->mark);
+    for (uint32_t i = 0; i < instr->more->n_after; i++)
+        buf_printf(out, " after=%u", instr->more->after[i]);
 }
 
 static bool *shared_names(const struct nki_program *program) {

@@ -103,8 +103,9 @@ static bool pair_operands(struct nki_repeat *repeat, struct place place,
 }
 
 static bool same_rest(const struct nki_more *a, const struct nki_more *b) {
-    return a == b || (a->order_group == b->order_group && a->mask == b->mask &&
-                      same_text(a->label, b->label));
+    return a == b ||
+           (a->order_group == b->order_group && a->mask == b->mask && a->mark == b->mark &&
+            !a->n_after && !b->n_after && same_text(a->label, b->label));
 }
 
 static bool pair_instructions(struct nki_repeat *repeat, uint32_t i) {

@@ -118,7 +118,8 @@ static struct nki_program *begin(const struct nki_program *whole) {
                                     .kernel = whole->kernel,
                                     .returns_tuple = whole->returns_tuple,
                                     .cores = whole->cores,
-                                    .n_registers = whole->n_registers};
+                                    .n_registers = whole->n_registers,
+                                    .n_marks = whole->n_marks};
     for (size_t i = 0; i < whole->locs.len; i++)
         *vec_push(&program->locs) = whole->locs.at[i];
     for (size_t i = 0; i < whole->files.len; i++)

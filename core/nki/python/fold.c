@@ -33,6 +33,7 @@ struct fold fold_begin(struct interp *in, const struct nki_node *loop, const str
     in->folding |= fold.leaves_out;
     fold.base = in->program->instrs.len;
     fold.registers = in->program->n_registers;
+    fold.marks = in->program->n_marks;
     return fold;
 }
 
@@ -93,7 +94,7 @@ static bool is_alike(struct fold *fold, const struct nki_program *program) {
     fold->base = program->instrs.len;
     fold->storages = program->storages.len;
     return instrs && instrs == fold->row.length && storages == fold->row.storages &&
-           program->n_registers == fold->registers;
+           program->n_registers == fold->registers && program->n_marks == fold->marks;
 }
 
 /* Goes on to the last whole period. */

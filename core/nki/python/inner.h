@@ -457,6 +457,7 @@ struct fold {
     size_t base, storages; /* of the program when the present period began */
     uint64_t tile_bytes;   /* when the second period began */
     int registers;
+    uint32_t marks;
     struct nki_fold row;
     struct nki_repeat *repeat; /* what copies were made of, until they are compared */
 };

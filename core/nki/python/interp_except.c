@@ -36,6 +36,7 @@ static const struct {
     {"SyntaxError", "Exception"},
     {"TypeError", "Exception"},
     {"ValueError", "Exception"},
+    {"NkiValidationError", "Exception"}, /* nisa.NkiValidationError */
     {"Warning", "Exception"},
     {"UserWarning", "Warning"},
     {"DeprecationWarning", "Warning"},

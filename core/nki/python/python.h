@@ -29,14 +29,15 @@ enum value_kind {
     VALUE_NATIVE, /* a builtin written in C */
     VALUE_MODULE, /* nki, nl, nisa, math, np, ... : attributes by a native lookup */
     /* from here on the API side owns meaning and operators */
-    VALUE_DTYPE,    /* i: enum dtype */
-    VALUE_FUNC,     /* i: enum nki_func; nl.exp: callable and an op= constant */
-    VALUE_ENUM,     /* enumeration: members of nisa.engine, reduce_cmd, buffers ... */
-    VALUE_TENSOR,   /* tensor: a view of a storage (tensor.h) */
-    VALUE_INDEX,    /* index: legacy arange/mgrid expression or mask (tensor.h) */
-    VALUE_REGISTER, /* i: register number */
-    VALUE_HOST,     /* host: numpy constant, host array (tensor.h) */
-    VALUE_GRID,     /* grid: tiles of a tensor (api_grid.c) */
+    VALUE_DTYPE,       /* i: enum dtype */
+    VALUE_FUNC,        /* i: enum nki_func; nl.exp: callable and an op= constant */
+    VALUE_ENUM,        /* enumeration: members of nisa.engine, reduce_cmd, buffers ... */
+    VALUE_TENSOR,      /* tensor: a view of a storage (tensor.h) */
+    VALUE_INDEX,       /* index: legacy arange/mgrid expression or mask (tensor.h) */
+    VALUE_REGISTER,    /* i: register number */
+    VALUE_HOST,        /* host: numpy constant, host array (tensor.h) */
+    VALUE_GRID,        /* grid: tiles of a tensor (api_grid.c) */
+    VALUE_INSTRUCTION, /* instruction: what a call of one returned (api_loops.c) */
     VALUE_KIND_COUNT
 };
 
@@ -62,6 +63,7 @@ struct value {
         const struct index_expr *index;
         struct array *host;
         const struct api_grid *grid;
+        const struct api_instruction *instruction;
     };
 };
 
@@ -294,6 +296,8 @@ struct interp_objects {
     void (*loop_end)(struct interp *in);
     /* What a register holds; false when the value is none. */
     bool (*register_value)(struct interp *in, struct value value, int64_t *holds);
+    /* isinstance() of a class of NKI, which is a native of this table's modules. */
+    bool (*is_of)(struct interp *in, struct value value, const struct value_native *type);
     /* What such a value is, for who watches the evaluation. */
     void (*describe)(struct interp *in, struct value value, struct nki_seen *seen);
     /* Launches: begin comes first, next before each instance (counted from 0), end after the

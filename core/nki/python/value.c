@@ -366,6 +366,7 @@ const char *value_type_name(struct value value) {
         [VALUE_REGISTER] = "register",
         [VALUE_HOST] = "numpy array",
         [VALUE_GRID] = "grid of tiles",
+        [VALUE_INSTRUCTION] = "NkiInstruction",
     };
     if (value.kind == VALUE_OBJECT)
         return value.object->cls->name;
