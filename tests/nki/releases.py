@@ -43,6 +43,13 @@ CLASSES = [
      "    s = nisa.scalar_load(n)\n    assert isinstance(s, nisa.NkiScalar)\n"
      "    assert not isinstance(s, nisa.VirtualRegister)", "0.7"),
 ]
+WIDE = """
+@nki.jit
+def kernel(n):
+    out = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=n)
+    return out
+"""
 
 
 def documented():
@@ -95,6 +102,13 @@ class Releases(unittest.TestCase):
         annotated = "\n@nki.jit\ndef kernel(x: nl.NkiTensor) -> nl.NkiTensor:\n" + \
             (BODY % "").split("(x):\n")[1]
         self.assertTrue(run("check", annotated, "0.7")[0])
+
+    def test_int64_is_refused_by_both(self):
+        for release, why in ("0.7", "hone-gap"), ("0.6", "hone-dtype"):
+            for command in ("check", "sim --no-time")[:2 if release == "0.7" else 1]:
+                good, told = run(command, WIDE, release, "--input", "n=1x1:int64")
+                self.assertFalse(good)
+                self.assertIn(why, told)
 
 
 unittest.main()

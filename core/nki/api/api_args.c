@@ -173,6 +173,12 @@ enum dtype api_promote(enum dtype a, enum dtype b) {
     return na == 2 ? DTYPE_FLOAT32 : DTYPE_BFLOAT16;
 }
 
+bool api_has_int64(struct interp *in) {
+    const char *release = interp_program(in)->release;
+    return interp_dialect(in) != NKI_DIALECT_LEGACY && release &&
+           nki_release_has(NKI_DIALECT_CURRENT, release, STR("nisa.NkiScalar"));
+}
+
 /* ---- classes -------------------------------------------------------------------------------- */
 
 static bool is_tensor(struct interp *in, struct value value) {

@@ -180,4 +180,7 @@ bool tensor_is_whole(struct interp *in, const struct nki_node *node, const struc
 bool tensor_read_shape(struct interp *in, const struct nki_node *node, struct value value,
                        int64_t *shape, int *n_dims);
 
+/* api_args.c: whether the kernel's release has int64, for what NkiScalars load and store. */
+bool api_has_int64(struct interp *in);
+
 #endif
