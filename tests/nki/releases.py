@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kernels may write in each release of the package nki: every name that its reference has:
-releases.py HONE."""
+"""What kernels may write in each release of the package nki: every name that its reference has, and
+the arguments that its calls take: releases.py HONE."""
 
 import pathlib
 import subprocess
@@ -27,6 +27,27 @@ def kernel(x):
 %s
     return out
 """
+COLLECT = "nccl.all_reduce([x], [out], nccl.ReplicaGroup([[0, 1]]), nl.add, %s)"
+# what a kernel does; releases that take it; some that do not, and a word of why
+TAKEN = [
+    ("nisa.dma_copy(dst=out, src=a, dst_rmw_op=nl.add)", "0.2", "0.4", "dst_rmw_op"),
+    ("nisa.dma_copy(dst=out, src=a, unique_indices=True)", "0.2", "0.4", "unique_indices"),
+    ("nisa.dma_copy(dst=out, src=a, priority=1)", "0.4 0.6", "0.2 0.3", "priority"),
+    ("nisa.dma_copy(dst=out, src=a, engine=nisa.engine.scalar)", "0.3", "0.2", "engine"),
+    ("nisa.affine_select(b, [[1, 512]], 0, 0, a, 0.0)", "0.2", "", ""),
+    ("nisa.affine_select(b, [[1, 512]], 0, a, 0.0)", "0.3", "0.2", ""),
+    ("nisa.iota(nl.ndarray((128, 512), dtype=nl.int32, buffer=nl.sbuf), [[1, 512]])",
+     "0.3", "0.2", "offset"),
+    ("nisa.dma_compute(out, [x, a], [1.0, 1.0], nl.add)", "0.2", "0.3", ""),
+    ("nisa.dma_compute(out, [x, a], nl.add)", "0.3", "0.2", "reduce_op"),
+    ("nisa.tensor_scalar_reduce(dst=b, data=a, op0=nl.add, operand0=1.0, reduce_op=nl.add)",
+     "0.6 0.7", "0.5", "reduce_res"),
+    (COLLECT % "name='r'", "0.5 0.7", "0.2", "came with NKI 0.5"),
+    (COLLECT % "priority=None", "0.4 0.7", "0.3", "came with NKI 0.4"),
+    ("assert nisa.tensor_copy(dst=b, src=a) is None", "0.2 0.5", "", ""),
+    ("h = [nisa.tensor_copy(dst=b, src=a)]\n    h[0].depends_on().depends_on()\n"
+     "    assert h[0] is not None", "0.6 0.7", "0.5", "depends_on"),
+]
 CLASSES = [
     ("assert isinstance(a, nl.NkiTensor) and not isinstance(1, nl.NkiTensor)", "0.3"),
     ("r = nisa.register_alloc(1)\n    assert isinstance(r, nisa.VirtualRegister)\n"
@@ -92,6 +113,18 @@ class Releases(unittest.TestCase):
             unknown = [line for line in told.splitlines() if "hone-unknown-name" in line
                        or "hone-newer-name" in line]
             self.assertEqual(unknown, [], release)
+
+    def test_arguments(self):
+        for release in SDK.values():
+            taken = [row[0] for row in TAKEN if release in row[1].split()]
+            told = run("check", body(taken), release)[1]
+            self.assertNotIn("error:", told, release)
+            refused = [row for row in TAKEN if release in row[2].split()]
+            told = run("check", body([row[0] for row in refused]), release)[1]
+            errors = [line for line in told.splitlines() if "error:" in line]
+            self.assertEqual(len(errors), len(refused), (release, told))
+            for row, error in zip(refused, errors):
+                self.assertIn(row[3], error)
 
     def test_classes(self):
         for release in sorted({row[1] for row in CLASSES}):

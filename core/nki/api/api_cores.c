@@ -178,6 +178,30 @@ struct api_prepared {
     struct value v[9];
 };
 
+/* Binds a call, of which the release has all arguments. */
+static bool bind_group(struct interp *in, const struct call *call, const char *signature,
+                       struct value *v) {
+    static const struct {
+        const char *functions, *keyword, *first;
+    } rows[] = {
+#define SIGNATURE(function, first, last, parameters)
+#define SINCE(functions, keyword, first) {functions, keyword, first},
+#include "nki/release/older.def"
+#undef SIGNATURE
+#undef SINCE
+    };
+    const char *release = interp_program(in)->release;
+    for (size_t i = 0; release && i < COUNT_OF(rows); i++)
+        for (size_t k = 0; k < call->n_keywords; k++)
+            if (str_is(call->keywords[k].name, rows[i].keyword) &&
+                nki_release_compare(release, rows[i].first) < 0)
+                return interp_error(in, call->node, "hone-newer-name",
+                                    "%s= of functions of nki.collectives came with NKI %s, and "
+                                    "the kernel is for NKI %s: leave it out",
+                                    rows[i].keyword, rows[i].first, release);
+    return api_bind(in, call, signature, v);
+}
+
 static const struct value_seq *list_of(struct value v) {
     return v.kind == VALUE_LIST || v.kind == VALUE_TUPLE ? v.seq : NULL;
 }
@@ -289,7 +313,7 @@ static bool call_collective(struct interp *in, const struct call *call, struct v
     struct api *api = api_of(in);
     struct value v[9];
     *result = NONE_VALUE;
-    if (!api_bind(in, call, row->signature, v))
+    if (!bind_group(in, call, row->signature, v))
         return false;
     if (row->form != 'p')
         return run_collective(in, call->node, row, v);
@@ -308,7 +332,7 @@ static bool call_trigger(struct interp *in, const struct call *call, struct valu
     struct api *api = api_of(in);
     struct value v[2];
     *result = NONE_VALUE;
-    if (!api_bind(in, call, "prepare_instr, name=None", v))
+    if (!bind_group(in, call, "prepare_instr, name=None", v))
         return false;
     const struct api_prepared *prepared = api->prepared;
     const char *wanted = call->data;
@@ -329,7 +353,7 @@ static bool call_permute(struct interp *in, const struct call *call, struct valu
                                           .op = -1};
     struct value v[5];
     *result = NONE_VALUE;
-    if (!api_bind(in, call, "srcs, dsts, source_target_pairs, priority=None, name=None", v))
+    if (!bind_group(in, call, "srcs, dsts, source_target_pairs, priority=None, name=None", v))
         return false;
     const struct value_seq *pairs = list_of(v[2]);
     bool received = false;
@@ -349,7 +373,7 @@ static bool call_permute(struct interp *in, const struct call *call, struct valu
 }
 
 static bool call_group(struct interp *in, const struct call *call, struct value *result) {
-    return api_bind(in, call, "groups", result);
+    return bind_group(in, call, "groups", result);
 }
 
 /* Registers with rank 0, and with the rank whose data a step of the ring brings it. */
@@ -357,8 +381,8 @@ static bool call_rank(struct interp *in, const struct call *call, struct value *
     struct value v[4], rank = value_int(0);
     int64_t step, size, place = 0;
     bool ring = call->data != NULL;
-    if (!api_bind(in, call,
-                  ring ? "iteration_id, replica_group, channel_id=0, name=None" : "name=None", v))
+    if (!bind_group(in, call,
+                    ring ? "iteration_id, replica_group, channel_id=0, name=None" : "name=None", v))
         return false;
     if (ring) {
         if (!api_want_int(in, call->node, "iteration_id", v[0], &step) ||

@@ -48,8 +48,29 @@ static int destination(enum nki_op op, struct str name) {
  * releases took. What older releases took is ignored or refused with a sentence of its own. */
 enum form { FORM_CURRENT, FORM_LEGACY, FORM_OLDER };
 
+/* The signature in the kernel's release, where the newest has another one; NULL: it is the same. */
+static const char *older_signature(struct interp *in, enum nki_op op) {
+    static const struct {
+        const char *function, *first, *last, *parameters;
+    } rows[] = {
+#define SIGNATURE(function, first, last, parameters) {function, first, last, parameters},
+#define SINCE(functions, keyword, first)
+#include "nki/release/older.def"
+#undef SIGNATURE
+#undef SINCE
+    };
+    const char *release = interp_program(in)->release;
+    for (size_t i = 0; release && i < COUNT_OF(rows); i++)
+        if (strcmp(rows[i].function + strlen("nisa."), nki_op_name(op)) == 0 &&
+            nki_release_compare(release, rows[i].first) >= 0 &&
+            nki_release_compare(release, rows[i].last) <= 0)
+            return rows[i].parameters;
+    return NULL;
+}
+
 static const char *signature_of(struct interp *in, enum nki_op op, enum form form) {
-    const char *current = nki_op_row(op)->signature;
+    const char *older = form == FORM_LEGACY ? NULL : older_signature(in, op);
+    const char *current = older ? older : nki_op_row(op)->signature;
     if (form == FORM_CURRENT)
         return current;
     if (form == FORM_OLDER)
