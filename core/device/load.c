@@ -153,7 +153,7 @@ struct device_image *device_load(const struct nki_program *program,
         make_blocks(image);
         device_find_reaches(image);
         find_lives(image);
-        ok = check_rounds(image, diags) &&
+        ok = check_sums(image, diags) && check_rounds(image, diags) &&
              (program->cores > 1 ? make_cores(image, diags) : device_place(image, diags));
     }
     if (ok)

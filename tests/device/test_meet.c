@@ -302,6 +302,37 @@ static void test_differ(void **state) {
             "(3 times on core 0, 4 on core 1)");
 }
 
+#define LOOP(rounds)     \
+    "    def body(i):\n" \
+    "        nisa.tensor_scalar(dst=a, data=a, op0=nl.add, operand0=1.0)\n" rounds "    " SEND OUT
+
+/* Both cores have the same control flow and the same shared tensors. */
+static void test_unlike(void **state) {
+    (void)state;
+    refused(HEAD "    nisa.core_barrier(a, (0, 1))\n" SEND OUT, "core_barrier: `a` is in",
+            "nl.shared_hbm");
+    refused(HEAD LOOP("    if me == 0:\n        nl.fori_loop(0, 2, body)\n    if True:\n"),
+            "only one core has this loop", "for no round");
+    refused(HEAD LOOP("    nl.fori_loop(0, 2 + me, body)\n    if True:\n"),
+            "core 0 branches 3 times", "core 1 4 times");
+    refused(HEAD
+            "    z = nl.ndarray((64, 8 + me), dtype=nl.float32, buffer=nl.shared_hbm)\n" SEND OUT,
+            "`z` in nl.shared_hbm is (64, 8) float32 on core 0", "(64, 9) float32 on core 1");
+    refused(HEAD "    z = nl.ndarray((64, 8), dtype=nl.bfloat16 if me else nl.float32, "
+                 "buffer=nl.shared_hbm)\n" SEND OUT,
+            "float32 on core 0", "bfloat16 on core 1");
+    static const char *const taken[] = {
+        HEAD LOOP("    nl.fori_loop(0, 2, body)\n    if True:\n"),
+        HEAD LOOP("    nl.fori_loop(0, 2 * me, body)\n    if True:\n"),
+        HEAD LOOP("    if me:\n        nl.fori_loop(0, 2, body)\n    else:\n"
+                  "        nl.fori_loop(0, 3, body)\n    if True:\n"),
+    };
+    for (size_t i = 0; i < COUNT_OF(taken); i++) {
+        struct launch l = launch_good(taken[i]);
+        launch_free(&l);
+    }
+}
+
 /* Touched by both with nothing between, where, and by which lines. */
 static void test_conflicts(void **state) {
     (void)state;
@@ -372,7 +403,8 @@ int main(void) {
         cmocka_unit_test(test_what_if),      cmocka_unit_test(test_trace),
         cmocka_unit_test(test_barrier_time), cmocka_unit_test(test_differ),
         cmocka_unit_test(test_conflicts),    cmocka_unit_test(test_decorator),
-        cmocka_unit_test(test_alone),        cmocka_unit_test(test_own_memory),
+        cmocka_unit_test(test_unlike),       cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_own_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -465,8 +465,8 @@ static void the_first_product_overwrites_and_others_add(void **state) {
              (const float[]){8, 8, 8, 8, 8, 8, 8, 8});
     products((struct part[]){{0, 4, -1}, {2, 4, -1}}, 2, false,
              (const float[]){4, 4, 8, 8, 4, 4, NAN, NAN});
-    products((struct part[]){{0, 8, 1}}, 1, false,
-             (const float[]){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN});
+    products((struct part[]){{0, 4, 0}, {0, 8, 1}}, 2, false,
+             (const float[]){8, 8, 8, 8, NAN, NAN, NAN, NAN});
     products((struct part[]){{0, 8, 1}, {0, 4, 1}}, 2, true,
              (const float[]){8, 8, 8, 8, 4, 4, 4, 4});
 }

@@ -11,6 +11,9 @@ bool check_program(struct device_image *image, struct diag_list *diags);
 /* check_cores.c: of a launch on two cores, whether neither touches what the other one writes. Needs
  * the image's operands. False with an error in *diags. */
 bool check_cores(struct device_image *image, struct diag_list *diags);
+/* check_accumulate.c: whether sums in PSUM are started by a matmul; reports the first that is not.
+ * Does nothing in the legacy dialect. */
+bool check_sums(struct device_image *image, struct diag_list *diags);
 /* check_rounds.c: in the legacy dialect, whether rounds that may run in any order write different
  * places. Needs the image's operands. False with an error in *diags; what one round hands to
  * another is warned about. */

@@ -163,6 +163,9 @@ static void check_gpsimd_scalar(struct check *c, size_t op) {
 void check_tensor_scalar(struct check *c) {
     enum nki_func op0 = check_func(c, NKI_TENSOR_SCALAR_op0),
                   op1 = check_func(c, NKI_TENSOR_SCALAR_op1);
+    if (!c->legacy && op1 == NKI_FUNC_NONE &&
+        c->instr->operands[NKI_TENSOR_SCALAR_operand1].kind != NKI_OPERAND_NONE)
+        check_error(c, "hone-argument", "operand1 is given and op1 is not; name the operator");
     check_no_packed(c);
     check_alu(c, NKI_TENSOR_SCALAR_op0);
     check_alu(c, NKI_TENSOR_SCALAR_op1);
@@ -252,6 +255,15 @@ void check_tensor_scalar_reduce(struct check *c) {
     check_vector(c, NKI_TENSOR_SCALAR_REDUCE_reduce_init, NKI_TENSOR_SCALAR_REDUCE_dst);
     if (check_enum(c, NKI_TENSOR_SCALAR_REDUCE_reverse0, 0) && !c->legacy)
         check_error(c, "hone-argument", "reverse0 is not possible here");
+    bool loads = check_enum(c, NKI_TENSOR_SCALAR_REDUCE_reduce_cmd, NKI_REDUCE_RESET_REDUCE) ==
+                 NKI_REDUCE_LOAD_REDUCE;
+    bool starts = c->instr->operands[NKI_TENSOR_SCALAR_REDUCE_reduce_init].kind != NKI_OPERAND_NONE;
+    if (loads != starts)
+        check_error(c, "hone-argument",
+                    "%s: the two go together, a reduction starts at reduce_init with "
+                    "reduce_cmd.load_reduce",
+                    starts ? "reduce_init without reduce_cmd.load_reduce"
+                           : "reduce_cmd.load_reduce without reduce_init");
 }
 
 /* Whether `axes` are the trailing dimensions. Dimensions count those of the tile; they are -1 where
@@ -286,6 +298,10 @@ void check_tensor_reduce(struct check *c) {
                     (long long)nki_ap_free(dst), (long long)nki_ap_free(data));
     check_bitwise(c, check_func(c, NKI_TENSOR_REDUCE_op), NKI_TENSOR_REDUCE_data,
                   NKI_TENSOR_REDUCE_data);
+    if (!c->legacy && check_enum(c, NKI_TENSOR_REDUCE_negate, 0) &&
+        nki_func_has(check_func(c, NKI_TENSOR_REDUCE_op), 'i'))
+        check_error(c, "hone-argument", "negate goes with arithmetic operators only, not nl.%s",
+                    nki_func_name(check_func(c, NKI_TENSOR_REDUCE_op)));
 }
 
 void check_partition_reduce(struct check *c) {
@@ -362,6 +378,8 @@ void check_match_replace8(struct check *c) {
     }
 }
 
+#define WIDE_SELECTED (1u << DTYPE_TFLOAT32 | 1u << DTYPE_INT32 | 1u << DTYPE_UINT32)
+
 void check_select_reduce(struct check *c) {
     const struct nki_ap *predicate = check_tile(c, NKI_SELECT_REDUCE_predicate);
     const struct nki_ap *on_false = check_tile(c, NKI_SELECT_REDUCE_on_false);
@@ -373,6 +391,9 @@ void check_select_reduce(struct check *c) {
         check_same_shape(c, NKI_SELECT_REDUCE_dst, NKI_SELECT_REDUCE_on_true);
     if (on_false && nki_ap_free(on_false) != 1)
         check_same_shape(c, NKI_SELECT_REDUCE_dst, NKI_SELECT_REDUCE_on_false);
+    if (!c->legacy)
+        check_not_dtype(c, NKI_SELECT_REDUCE_on_true, WIDE_SELECTED,
+                        "tfloat32, int32 and uint32 are not possible");
     check_result(c, NKI_SELECT_REDUCE_reduce_res);
     check_not_both_psum(c, NKI_SELECT_REDUCE_predicate, NKI_SELECT_REDUCE_on_true);
     enum nki_func func = check_func(c, NKI_SELECT_REDUCE_reduce_op);
@@ -387,8 +408,21 @@ static void check_comparison(struct check *c, size_t k) {
                     nki_func_name(check_func(c, k)));
 }
 
+/* Types of range_select: floats, between float32 bounds. */
+static void check_range_types(struct check *c) {
+    static const size_t bounds[] = {NKI_RANGE_SELECT_bound0, NKI_RANGE_SELECT_bound1};
+    const struct nki_ap *data = check_tile(c, NKI_RANGE_SELECT_on_true_tile);
+    if (dtype_is_int(data->dtype))
+        check_error(c, "hone-dtype", "on_true_tile is %s; a float type is needed",
+                    dtype_name(data->dtype));
+    for (size_t k = 0; k < COUNT_OF(bounds); k++)
+        check_not_dtype(c, bounds[k], ~(UINT64_C(1) << DTYPE_FLOAT32), "float32 is needed");
+}
+
 void check_range_select(struct check *c) {
     check_no_packed(c);
+    if (!c->legacy)
+        check_range_types(c);
     check_same_shape(c, NKI_RANGE_SELECT_dst, NKI_RANGE_SELECT_on_true_tile);
     check_comparison(c, NKI_RANGE_SELECT_comp_op0);
     check_comparison(c, NKI_RANGE_SELECT_comp_op1);
@@ -407,13 +441,17 @@ void check_range_select(struct check *c) {
 
 /* ---- GpSimd --------------------------------------------------------------------------------- */
 
+#define PATTERN_DIMS 4 /* of what the engine generates; the legacy compiler splits more */
+
 static void check_pattern(struct check *c, size_t k) {
     const struct nki_operand *pattern = &c->instr->operands[k];
     const struct nki_ap *dst = check_tile(c, NKI_DST);
     int64_t count = 1;
-    if (pattern->n % 2 || pattern->n > 2 * NKI_MAX_DIMS) {
+    uint32_t most = c->legacy ? NKI_MAX_DIMS : PATTERN_DIMS;
+    if (pattern->n % 2 || pattern->n > 2 * most) {
         check_error(c, "err_exceed_max_supported_dimension",
-                    "pattern must be up to %d pairs [step, number]", NKI_MAX_DIMS);
+                    "pattern has %u numbers; up to %u pairs [step, number] are possible",
+                    pattern->n, most);
         return;
     }
     for (uint32_t i = 1; i < pattern->n; i += 2) {
@@ -455,14 +493,24 @@ void check_dropout(struct check *c) {
     check_no_packed(c);
     check_same_shape(c, NKI_DROPOUT_dst, NKI_DROPOUT_data);
     check_vector(c, NKI_DROPOUT_prob, NKI_DROPOUT_dst);
-    if (!c->legacy)
-        check_same_dtype(c, NKI_DROPOUT_dst, NKI_DROPOUT_data);
+    if (c->legacy)
+        return;
+    const struct nki_ap *prob = check_tile(c, NKI_DROPOUT_prob);
+    bool whole = dtype_is_int(check_tile(c, NKI_DROPOUT_data)->dtype);
+    check_same_dtype(c, NKI_DROPOUT_dst, NKI_DROPOUT_data);
+    if (prob && (whole ? prob->dtype != DTYPE_FLOAT32 : dtype_is_int(prob->dtype)))
+        check_error(c, "hone-dtype", "prob is %s and data is %s; %s is needed",
+                    dtype_name(prob->dtype), dtype_name(check_tile(c, NKI_DROPOUT_data)->dtype),
+                    whole ? "float32" : "a float type");
 }
 
 void check_sequence_bounds(struct check *c) {
     const struct nki_ap *dst = check_tile(c, NKI_SEQUENCE_BOUNDS_dst),
                         *ids = check_tile(c, NKI_SEQUENCE_BOUNDS_segment_ids);
     check_no_packed(c);
+    for (size_t k = 0; k < c->instr->n_operands && !c->legacy; k++)
+        check_not_dtype(c, k, ~(UINT64_C(1) << DTYPE_FLOAT32 | UINT64_C(1) << DTYPE_INT32),
+                        "float32 and int32 are allowed");
     if (ids->count[0] != 1 || dst->count[0] != 1)
         check_error(c, "hone-shape", "%d partitions, exactly 1 is possible",
                     MAX_OF(ids->count[0], dst->count[0]));

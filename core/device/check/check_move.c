@@ -30,17 +30,49 @@ static void check_count(struct check *c, const struct nki_ap *dst, const struct 
                     (long long)nki_ap_count(dst), (long long)nki_ap_count(src));
 }
 
+/* The engine of a transfer triggers the hardware's DGE: Sync or Scalar, and none of the other modes
+ * has one (nki.isa dma_copy). Left open, the mode may become hwdge. */
+static void check_trigger(struct check *c) {
+    enum nki_engine asked = (enum nki_engine)c->instr->engine;
+    int64_t mode = check_enum(c, NKI_DMA_COPY_dge_mode, NKI_DGE_UNKNOWN);
+    if (asked == NKI_ENGINE_UNKNOWN || c->legacy)
+        return;
+    if (asked != NKI_ENGINE_SYNC && asked != NKI_ENGINE_SCALAR)
+        check_error(c, "hone-engine",
+                    "engine=%s: descriptors of hwdge come from the sync or the scalar engine",
+                    nki_engine_name(asked));
+    else if (mode == NKI_DGE_SWDGE || mode == NKI_DGE_NONE)
+        check_error(c, "hone-argument",
+                    "engine=%s goes with dge_mode.hwdge only; the descriptors of this mode come "
+                    "from %s",
+                    nki_engine_name(asked), mode == NKI_DGE_NONE ? "the runtime" : "gpsimd");
+}
+
+static void check_priority(struct check *c, size_t k) {
+    const struct nki_operand *priority = &c->instr->operands[k];
+    if (priority->kind == NKI_OPERAND_NONE)
+        return;
+    if (c->generation < NKI_GEN4)
+        check_error(c, "hone-generation", "priority exists from trn3 on, this is %s",
+                    c->image->generation->name);
+    else if (priority->kind != NKI_OPERAND_INT || priority->i < 0 || priority->i > 3)
+        check_error(c, "hone-argument", "priority is a level from 0 to 3; lower ones go first");
+}
+
 void check_dma(struct check *c) {
     const struct nki_ap *dst = check_tile(c, NKI_DMA_COPY_dst),
                         *src = check_tile(c, NKI_DMA_COPY_src);
     check_count(c, dst, src);
     check_cast(c, dst, src);
     check_dge(c, NKI_DMA_COPY_dge_mode);
+    check_trigger(c);
+    check_priority(c, NKI_DMA_COPY_priority);
 }
 
 void check_dma_transpose(struct check *c) {
     const struct nki_ap *dst = check_tile(c, NKI_DMA_TRANSPOSE_dst);
     const struct nki_ap *src = check_tile(c, NKI_DMA_TRANSPOSE_src);
+    check_priority(c, NKI_DMA_TRANSPOSE_priority);
     check_count(c, dst, src);
     check_same_dtype(c, NKI_DMA_TRANSPOSE_dst, NKI_DMA_TRANSPOSE_src);
     if (check_space(c, dst) == NKI_HBM)
@@ -112,6 +144,8 @@ void check_copy(struct check *c) {
     check_same_shape(c, NKI_DST, source);
 }
 
+#define SIGNED (1u << DTYPE_INT8 | 1u << DTYPE_INT16 | 1u << DTYPE_INT32)
+
 void check_predicated(struct check *c) {
     const struct nki_ap *src = check_tile(c, NKI_TENSOR_COPY_PREDICATED_src);
     check_no_packed(c);
@@ -120,8 +154,11 @@ void check_predicated(struct check *c) {
     if (src && nki_ap_free(src) != 1)
         check_same_shape(c, NKI_TENSOR_COPY_PREDICATED_dst, NKI_TENSOR_COPY_PREDICATED_src);
     check_int_dtype(c, NKI_TENSOR_COPY_PREDICATED_predicate);
-    if (!c->legacy)
+    if (!c->legacy) {
+        check_not_dtype(c, NKI_TENSOR_COPY_PREDICATED_predicate, SIGNED,
+                        "uint8, uint16 and uint32 are allowed");
         check_same_dtype(c, NKI_TENSOR_COPY_PREDICATED_dst, NKI_TENSOR_COPY_PREDICATED_src);
+    }
     check_not_both_psum(c, NKI_TENSOR_COPY_PREDICATED_src, NKI_TENSOR_COPY_PREDICATED_predicate);
 }
 
@@ -253,10 +290,10 @@ void check_core_barrier(struct check *c) {
     const struct nki_ap *data = check_tile(c, NKI_CORE_BARRIER_dst);
     const struct nki_storage *storage = c->program->storages.at[data->storage];
     if (storage->space != NKI_HBM)
-        check_warn(c, "hone-barrier-private",
-                   "`%s` is in this core's own memory; a barrier is for what both share in "
-                   "nl.shared_hbm",
-                   storage->name);
+        check_error(c, "hone-barrier-private",
+                    "`%s` is in this core's own memory; a barrier is for what both share in "
+                    "nl.shared_hbm",
+                    storage->name);
 }
 
 /* The third tensor: how much goes where, or the other summand. */
@@ -307,8 +344,13 @@ void check_collective(struct check *c) {
                     "src has %lld elements and dst %lld, in a group of %lld ranks; dst has to have "
                     "%lld",
                     (long long)from, (long long)to, (long long)ranks, (long long)wanted);
+    bool spread = kind == NKI_COLLECTIVE_SWAP || varied;
     if (check_space(c, dst) != check_space(c, src))
         check_error(c, "err_unsupported_memory", "src and dst are both in HBM or both in SBUF");
+    else if (spread && check_space(c, src) != NKI_HBM)
+        check_refuse_memory(c, src,
+                            "this collective takes tensors of HBM only; all_reduce, all_gather and "
+                            "reduce_scatter take SBUF");
     if (op->kind == NKI_OPERAND_FUNC && op->i != NKI_FUNC_ADD && op->i != NKI_FUNC_MAXIMUM &&
         op->i != NKI_FUNC_MINIMUM)
         check_error(c, "hone-operator", "op is %s; nl.add, nl.maximum and nl.minimum are possible",

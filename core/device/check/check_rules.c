@@ -59,6 +59,14 @@ bool check_int_dtype(struct check *c, size_t k) {
     return false;
 }
 
+bool check_not_dtype(struct check *c, size_t k, uint64_t refused, const char *allowed) {
+    const struct nki_ap *ap = check_tile(c, k);
+    if (!ap || !(refused >> ap->dtype & 1))
+        return true;
+    check_error(c, "hone-dtype", "%s is %s; %s", check_param(c, k), dtype_name(ap->dtype), allowed);
+    return false;
+}
+
 bool check_not_both_psum(struct check *c, size_t a, size_t b) {
     const struct nki_ap *x = check_tile(c, a), *y = check_tile(c, b);
     if (!x || !y || check_space(c, x) != NKI_PSUM || check_space(c, y) != NKI_PSUM)

@@ -54,6 +54,8 @@ bool check_same_free(struct check *c, size_t a, size_t b);  /* elements per part
 bool check_vector(struct check *c, size_t k, size_t like);  /* (P, 1), or a number */
 bool check_same_dtype(struct check *c, size_t a, size_t b);
 bool check_int_dtype(struct check *c, size_t k);
+/* Operand k is of none of these types, a bit each; `allowed` says which ones it may be of. */
+bool check_not_dtype(struct check *c, size_t k, uint64_t refused, const char *allowed);
 bool check_not_both_psum(struct check *c, size_t a, size_t b);
 bool check_free_range(struct check *c, size_t k, int64_t low, int64_t high);
 bool check_alu(struct check *c, size_t k); /* whether the ALU has operator k here */

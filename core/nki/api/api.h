@@ -148,6 +148,7 @@ struct api_op {
     enum dtype dtype; /* of the result; DTYPE_NONE: by the dialect's rule */
     const struct index_expr *mask;
     const struct tensor *dst; /* write here instead of into a new tile */
+    const char *name;         /* of the function, for errors; NULL: that of func */
 };
 /* What the current dialect has no operators for: false after interp_error, which says what to write
  * instead. True in the legacy dialect. */

@@ -143,7 +143,7 @@ bool api_core_barrier(struct interp *in, const struct call *call, struct value *
 struct collective {
     const char *name, *signature;
     enum nki_collective kind;
-    signed char src, other, dst, group, dim, op;
+    signed char src, other, dst, group, dim, op, priority;
     char form; /* 'p': prepares only; 'c': lists by channel */
 };
 #define VARIED                                                              \
@@ -151,25 +151,25 @@ struct collective {
     "has_rdispls=False, priority=None, name=None"
 static const struct collective collectives[] = {
     {"nccl.all_reduce", "srcs, dsts, replica_group, op, priority=None, name=None",
-     NKI_COLLECTIVE_REDUCE, 0, -1, 1, 2, -1, 3, 0},
+     NKI_COLLECTIVE_REDUCE, 0, -1, 1, 2, -1, 3, 4, 0},
     {"nccl.all_gather", "srcs, dsts, replica_group, collective_dim, priority=None, name=None",
-     NKI_COLLECTIVE_GATHER, 0, -1, 1, 2, 3, -1, 0},
+     NKI_COLLECTIVE_GATHER, 0, -1, 1, 2, 3, -1, 4, 0},
     {"nccl.reduce_scatter",
      "srcs, dsts, replica_group, collective_dim, op, priority=None, name=None",
-     NKI_COLLECTIVE_SCATTER, 0, -1, 1, 2, 3, 4, 0},
+     NKI_COLLECTIVE_SCATTER, 0, -1, 1, 2, 3, 4, 5, 0},
     {"nccl.all_to_all", "srcs, dsts, replica_group, collective_dim, priority=None, name=None",
-     NKI_COLLECTIVE_SWAP, 0, -1, 1, 2, 3, -1, 0},
-    {"nccl.all_gather_v", VARIED, NKI_COLLECTIVE_GATHER_V, 0, 3, 1, 2, -1, -1, 0},
-    {"nccl.all_to_all_v", VARIED, NKI_COLLECTIVE_SWAP_V, 0, 3, 1, 2, -1, -1, 0},
-    {"nccl.all_gather_v_prepare", VARIED, NKI_COLLECTIVE_GATHER_V, 0, 3, 1, 2, -1, -1, 'p'},
-    {"nccl.all_to_all_v_prepare", VARIED, NKI_COLLECTIVE_SWAP_V, 0, 3, 1, 2, -1, -1, 'p'},
+     NKI_COLLECTIVE_SWAP, 0, -1, 1, 2, 3, -1, 4, 0},
+    {"nccl.all_gather_v", VARIED, NKI_COLLECTIVE_GATHER_V, 0, 3, 1, 2, -1, -1, 6, 0},
+    {"nccl.all_to_all_v", VARIED, NKI_COLLECTIVE_SWAP_V, 0, 3, 1, 2, -1, -1, 6, 0},
+    {"nccl.all_gather_v_prepare", VARIED, NKI_COLLECTIVE_GATHER_V, 0, 3, 1, 2, -1, -1, 6, 'p'},
+    {"nccl.all_to_all_v_prepare", VARIED, NKI_COLLECTIVE_SWAP_V, 0, 3, 1, 2, -1, -1, 6, 'p'},
     {"nccl.collective_permute_implicit",
      "srcs_by_channel, dsts_by_channel, replica_group, channel_ids=None, priority=None, name=None",
-     NKI_COLLECTIVE_PASS, 0, -1, 1, 2, -1, -1, 'c'},
+     NKI_COLLECTIVE_PASS, 0, -1, 1, 2, -1, -1, 4, 'c'},
     {"nccl.collective_permute_implicit_reduce",
      "srcs0_by_channel, srcs1_by_channel, dsts_by_channel, replica_group, op, channel_ids=None, "
      "priority=None, name=None",
-     NKI_COLLECTIVE_COMBINE, 0, 1, 2, 3, -1, 4, 'c'},
+     NKI_COLLECTIVE_COMBINE, 0, 1, 2, 3, -1, 4, 6, 'c'},
 };
 
 /* What was prepared and not triggered yet: its call and arguments. */
@@ -233,6 +233,22 @@ static bool read_group(struct interp *in, const struct nki_node *node, struct va
                                      "a group of one rank is refused when the kernel is loaded");
 }
 
+/* The level of service of its transfers, which numbers and hone's times do not depend on. */
+static bool read_priority(struct interp *in, const struct nki_node *node, const char *name,
+                          struct value v) {
+    int64_t level = 0;
+    if (v.kind == VALUE_NONE)
+        return true;
+    if (interp_program(in)->generation < NKI_GEN4)
+        return interp_error(
+            in, node, "hone-generation", "%s: priority exists from %s on, this is %s", name,
+            nki_generation_name(NKI_GEN4), nki_generation_name(interp_program(in)->generation));
+    return api_want_int(in, node, "priority", v, &level) &&
+           ((level >= 0 && level <= 3) ||
+            interp_error(in, node, "hone-argument",
+                         "%s: priority is a level from 0 to 3; lower ones go first", name));
+}
+
 static bool emit_one(struct interp *in, const struct nki_node *node, const struct collective *row,
                      const struct value *v, const struct value tensors[3], const int64_t group[2]) {
     struct api_build b;
@@ -263,6 +279,23 @@ static bool emit_one(struct interp *in, const struct nki_node *node, const struc
     return api_emit(&b);
 }
 
+static bool is_in(enum nki_space space, struct value v) {
+    return v.kind == VALUE_TENSOR && v.tensor->space == space;
+}
+
+/* Several tensors at once are possible in HBM alone, and not for what goes from rank to rank or in
+ * parts of any size (nki.collectives). */
+static bool want_few(struct interp *in, const struct nki_node *node, const struct collective *row,
+                     const struct value_seq *dst) {
+    bool one = row->kind == NKI_COLLECTIVE_PASS || row->kind == NKI_COLLECTIVE_COMBINE ||
+               row->kind == NKI_COLLECTIVE_GATHER_V || row->kind == NKI_COLLECTIVE_SWAP_V;
+    if (dst->items.len < 2 || (!one && !is_in(NKI_SBUF, dst->items.at[0])))
+        return true;
+    return interp_error(in, node, "hone-argument",
+                        "%s: the lists have %zu tensors, and exactly one is possible%s", row->name,
+                        dst->items.len, one ? "; call it for each" : " in SBUF");
+}
+
 /* All tensors of the lists, pair by pair. */
 static bool emit_lists(struct interp *in, const struct nki_node *node, const struct collective *row,
                        const struct value *v, const struct value lists[3], const int64_t group[2]) {
@@ -273,6 +306,8 @@ static bool emit_lists(struct interp *in, const struct nki_node *node, const str
         (pairs && other->items.len != dst->items.len))
         return interp_error(in, node, "hone-argument",
                             "%s: sources and destinations are lists of as many tensors", row->name);
+    if (!want_few(in, node, row, dst) || !read_priority(in, node, row->name, v[row->priority]))
+        return false;
     for (size_t k = 0; k < dst->items.len; k++) {
         struct value tensors[3] = {dst->items.at[k], src->items.at[k],
                                    pairs ? other->items.at[k] : lists[2]};
@@ -350,7 +385,8 @@ static bool call_permute(struct interp *in, const struct call *call, struct valu
                                           .kind = NKI_COLLECTIVE_PASS,
                                           .other = -1,
                                           .dim = -1,
-                                          .op = -1};
+                                          .op = -1,
+                                          .priority = 3};
     struct value v[5];
     *result = NONE_VALUE;
     if (!bind_group(in, call, "srcs, dsts, source_target_pairs, priority=None, name=None", v))
@@ -369,6 +405,11 @@ static bool call_permute(struct interp *in, const struct call *call, struct valu
         return interp_error(in, call->node, "hone-argument",
                             "source_target_pairs is a list of pairs of ranks");
     struct value lists[3] = {v[1], v[0], NONE_VALUE};
+    for (int k = 0; k < 2; k++)
+        if (list_of(v[k]) && list_of(v[k])->items.len &&
+            is_in(NKI_SBUF, list_of(v[k])->items.at[0]))
+            return interp_error(in, call->node, "err_unsupported_memory",
+                                "%s takes tensors of HBM only: copy the tile there", row.name);
     return !received || emit_lists(in, call->node, &row, v, lists, (int64_t[]){2, 0});
 }
 

@@ -142,6 +142,25 @@ struct creation {
     struct value shape, dtype, buffer, name, address;
 };
 
+/* A tensor of one name is of one shape and type on both cores (LNC guide). */
+static bool is_as_shared(struct interp *in, const struct nki_node *node,
+                         const struct tensor *shared, const struct tensor_request *request) {
+    struct tensor wanted = {.n_dims = request->n_dims};
+    bool same = shared->n_dims == request->n_dims && shared->dtype == request->dtype;
+    for (int d = 0; d < request->n_dims; d++) {
+        wanted.dim[d].size = request->shape[d];
+        same = same && shared->dim[d].size == request->shape[d];
+    }
+    const char *name = tensor_storage(in, shared)->name;
+    if (same || interp_cores(in) < 2 || !str_is(request->name, name))
+        return true;
+    return interp_error(in, node, "hone-cores-differ",
+                        "`%s` in nl.shared_hbm is %s %s on core 0 and %s %s on core 1; both cores "
+                        "share it, and make it with the same shape and dtype",
+                        name, tensor_shape_text(in, shared), dtype_name(shared->dtype),
+                        tensor_shape_text(in, &wanted), dtype_name(request->dtype));
+}
+
 /* All instances of a launch share these tensors. The first instance makes them. */
 static struct tensor *shared_tensor(struct interp *in, const struct nki_node *node,
                                     const struct tensor_request *request) {
@@ -152,7 +171,7 @@ static struct tensor *shared_tensor(struct interp *in, const struct nki_node *no
         for (size_t i = 0; shared && i < index; i++)
             shared = shared->next;
         if (shared)
-            return shared->tensor;
+            return is_as_shared(in, node, shared->tensor, request) ? shared->tensor : NULL;
     }
     struct api_shared **end = &api->shared;
     while (*end)

@@ -96,12 +96,15 @@ static bool check_counts(struct api_build *b, const struct tensor *const *views)
 
 /* Tiles of the legacy dialect end with the loop that makes them. */
 static bool check_scopes(struct api_build *b, int n) {
-    for (int k = 0; k < n; k++)
-        if (b->tensor[k] && !interp_scope_is_open(b->in, b->tensor[k]->scope))
-            return interp_error(b->in, b->node, "err_local_variable_used_out_of_scope",
-                                "the tile %s was made in a loop that has ended: make it before "
-                                "the loop, and write to it there",
-                                tensor_storage(b->in, b->tensor[k])->name);
+    for (int k = 0; k < n; k++) {
+        if (!b->tensor[k] || interp_scope_is_open(b->in, b->tensor[k]->scope))
+            continue;
+        const char *name = tensor_storage(b->in, b->tensor[k])->name;
+        return interp_error(b->in, b->node, "err_local_variable_used_out_of_scope",
+                            "the tile %s%swas made in a loop that has ended: make it before the "
+                            "loop, and write to it there",
+                            name, name[0] ? " " : "of this operand ");
+    }
     return true;
 }
 
@@ -548,8 +551,8 @@ const struct tensor *api_operand(struct interp *in, const struct nki_node *node,
     if (!is_one_tile(in, node, tensor))
         return NULL;
     if (tensor->space == NKI_HBM || part < 0 || tensor->dim[part].step != 0 ||
-        tensor->dim[part].size == 1)
-        return tensor;
+        tensor->dim[part].size == 1 || (tensor->indirect && tensor->indirect->vector))
+        return tensor; /* rows by a tile of indices are no broadcast: the check refuses them */
     struct tensor *row = row_behind(in, node, tensor);
     struct tensor *tile = row ? api_tile_like(in, node, tensor, NKI_SBUF, tensor->dtype) : NULL;
     struct tensor *flat =

@@ -120,11 +120,22 @@ static bool nl_matmul(struct interp *in, const struct call *call, struct value *
     return api_lower_matmul(&op, x, y, transpose, result);
 }
 
-/* A predicate of small integers, which the predicated copy takes. */
+/* A predicate of small integers, which the predicated copy takes. That of the current dialect takes
+ * none with a sign. */
 static const struct tensor *predicate(const struct api_op *op, const struct tensor *condition) {
-    if (dtype_is_int(condition->dtype) && dtype_bytes(condition->dtype) < 4)
+    bool small = dtype_is_int(condition->dtype) && dtype_bytes(condition->dtype) < 4;
+    bool sign = dtype_kind(condition->dtype) == 'i' && !legacy(op->in);
+    if (small && !sign)
         return condition;
     struct tensor *tile = api_tile_like(op->in, op->node, condition, NKI_SBUF, DTYPE_UINT8);
+    if (small) {
+        struct api_op set = {
+            .in = op->in, .node = op->node, .func = NKI_FUNC_NOT_EQUAL, .dst = tile};
+        struct value ignored;
+        return tile && api_lower_binary(&set, value_tensor(condition), value_int(0), &ignored)
+                   ? tile
+                   : NULL;
+    }
     return tile && api_copy(op->in, op->node, tile, condition, NULL) ? tile : NULL;
 }
 
@@ -156,7 +167,7 @@ static const struct tensor *as_tile(const struct api_op *op, const struct tensor
 static bool nl_where(struct interp *in, const struct call *call, struct value *result) {
     struct value v[5];
     const struct tensor *condition, *x, *set;
-    struct api_op op = {.in = in, .node = call->node};
+    struct api_op op = {.in = in, .node = call->node, .name = "where"};
     struct api_build b;
     if (!api_bind(in, call, "condition, x, y, dtype=None, mask=None", v) ||
         !read_options(&op, v[3], v[4]) ||
@@ -371,7 +382,26 @@ static bool nl_is_buffer(struct interp *in, const struct call *call, struct valu
     return true;
 }
 
-/* Calls that affect neither numbers nor time: seeds. */
+/* The seed of nl.rand: a tile of one element in the current dialect, which hone's numbers do not
+ * depend on. */
+static bool nl_random_seed(struct interp *in, const struct call *call, struct value *result) {
+    struct value v[1];
+    const struct tensor *seed;
+    *result = NONE_VALUE;
+    if (legacy(in))
+        return true;
+    if (!api_bind(in, call, "seed", v) || !api_want_tensor(in, call->node, "seed", v[0], &seed))
+        return false;
+    if (seed->space == NKI_HBM)
+        return interp_error(in, call->node, "err_unsupported_memory",
+                            "nl.random_seed: the seed is a tile of SBUF or PSUM");
+    if (tensor_count(seed) != 1 || dtype_bytes(seed->dtype) != 4)
+        return interp_error(in, call->node, "hone-argument",
+                            "nl.random_seed: seed is a tile of shape [1, 1] and of 32 bits");
+    return true;
+}
+
+/* Calls that affect neither numbers nor time. */
 bool nl_nothing(struct interp *in, const struct call *call, struct value *result) {
     (void)in;
     (void)call;
@@ -459,7 +489,7 @@ static const struct value_native natives[] = {
     {"nl.zeros_like", nl_like, "0"},
     {"nl.empty_like", nl_like, NULL},
     {"nl.rand", nl_rand, NULL},
-    {"nl.random_seed", nl_nothing, NULL},
+    {"nl.random_seed", nl_random_seed, NULL},
     {"nl.shared_constant", nl_shared_constant, NULL},
     {"nl.shared_identity_matrix", nl_shared_identity_matrix, NULL},
     {"nl.par_dim", nl_par_dim, NULL},

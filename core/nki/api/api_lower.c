@@ -75,8 +75,8 @@ bool api_take_pair(const struct api_op *op, struct value x, struct value y) {
     return interp_error(op->in, op->node, parts ? "hone-shape" : "err_num_partition_mismatch",
                         "nl.%s: the tiles have shapes %s and %s, and nothing is repeated: use "
                         "nisa.tensor_scalar for a column, nl.broadcast_to for a row",
-                        nki_func_name(op->func), tensor_shape_text(op->in, x.tensor),
-                        tensor_shape_text(op->in, y.tensor));
+                        op->name ? op->name : nki_func_name(op->func),
+                        tensor_shape_text(op->in, x.tensor), tensor_shape_text(op->in, y.tensor));
 }
 
 /* ---- elementwise, two inputs ---------------------------------------------------------------- */

@@ -406,6 +406,10 @@ static bool access_pattern(struct interp *in, const struct call *call, struct va
         (v[4].kind != VALUE_NONE && !api_want_int(in, call->node, "indirect_dim", v[4], &dim)))
         return false;
     const struct nki_storage *storage = tensor_storage(in, t);
+    if (v[2].kind != VALUE_NONE && v[3].kind != VALUE_NONE)
+        return interp_error(in, call->node, "hone-argument",
+                            ".ap() takes scalar_offset or vector_offset, not both: an index for "
+                            "all rows, or one for each");
     if (t->indirect)
         return interp_error(in, call->node, "hone-index",
                             "a view with an index that only the device knows has no .ap() of its "

@@ -221,6 +221,82 @@ static void take_pair(const struct nki_program *program, struct nki_program *wov
     }
 }
 
+/* ---- loops of the device --------------------------------------------------------------------- */
+
+/* What the cores do at a loop of the device: how often their sequencers branch, each once for each
+ * round and once at the end, and whether a register counts the rounds. */
+struct loop_use {
+    uint32_t branches[2];
+    bool counted;
+};
+
+static bool is_branch(const struct nki_instr *instr) {
+    return instr->op == NKI_OP_LOOP_BRANCH;
+}
+
+static struct loop_use *loop_uses(const struct nki_program *program, size_t *first_branch) {
+    struct loop_use *uses = mem_alloc(program->locs.len + 1, sizeof *uses);
+    *first_branch = program->instrs.len;
+    for (size_t i = program->instrs.len; i-- > 0;) {
+        const struct nki_instr *instr = &program->instrs.at[i];
+        if (!is_branch(instr) || instr->loc >= program->locs.len)
+            continue;
+        *first_branch = i;
+        uses[instr->loc].branches[instr->core & 1]++;
+        uses[instr->loc].counted |= instr->operands[NKI_LOOP_BRANCH_dst].kind == NKI_OPERAND_REG;
+    }
+    return uses;
+}
+
+static bool report_loop(const struct nki_program *program, uint32_t loc, struct diag_list *diags,
+                        const char *text) {
+    const struct nki_loc *at = &program->locs.at[loc];
+    diag_add(diags, DIAG_ERROR, "NCC_IXGM002", program->files.at[at->file], (int)at->line,
+             (int)at->column, "%s", text);
+    return false;
+}
+
+#define SEQUENCERS 4 /* each branches at each round */
+
+static bool same_rounds(const struct nki_program *program, uint32_t loc, const struct loop_use *use,
+                        struct diag_list *diags) {
+    uint32_t one = use->branches[0], other = use->branches[1];
+    if (use->counted || one == other || MIN_OF(one, other) <= SEQUENCERS)
+        return true;
+    struct buf text = {0};
+    buf_printf(&text,
+               "core 0 branches %u times at this loop and core 1 %u times, once more than there "
+               "are rounds; a loop on the device has as many rounds on both cores",
+               one / SEQUENCERS, other / SEQUENCERS);
+    report_loop(program, loc, diags, text.at);
+    buf_free(&text);
+    return false;
+}
+
+/* Both cores have the same loops on the device, with as many rounds: the program of each has to be
+ * the same as for control flow (LNC guide; NCC_IXGM002). A core that has nothing to do runs the
+ * loop for no round. Where registers count the rounds, nobody knows how many there are. */
+static bool check_loops(const struct nki_program *program, struct diag_list *diags) {
+    size_t first = 0, n[2] = {0, 0};
+    uint32_t alone[2] = {0, 0};
+    struct loop_use *uses = loop_uses(program, &first);
+    bool good = true;
+    for (uint32_t loc = 0; first < program->instrs.len && loc < program->locs.len; loc++) {
+        const struct loop_use *use = &uses[loc];
+        for (int core = 0; core < 2; core++) {
+            n[core] += use->branches[core] > 0;
+            alone[core] = use->branches[core] && !use->branches[1 - core] ? loc : alone[core];
+        }
+        good = good && same_rounds(program, loc, use, diags);
+    }
+    free(uses);
+    if (!good || n[0] == n[1])
+        return good;
+    return report_loop(program, alone[n[1] > n[0]], diags,
+                       "only one core has this loop on the device; both cores have to have it: let "
+                       "the other one run it for no round");
+}
+
 bool nki_program_weave(struct nki_program *program, struct diag_list *diags) {
     struct meetings meetings = {0};
     struct nki_program woven = {0};
@@ -229,7 +305,7 @@ bool nki_program_weave(struct nki_program *program, struct diag_list *diags) {
         if (nki_op_meets((enum nki_op)program->instrs.at[i].op))
             *vec_push(&meetings.of[program->instrs.at[i].core & 1]) = i;
     size_t common = MIN_OF(meetings.of[0].len, meetings.of[1].len);
-    bool good = true;
+    bool good = check_loops(program, diags);
     for (size_t k = 0; good && k < common; k++) {
         const struct nki_instr *pair[2] = {meeting(program, &meetings, 0, k),
                                            meeting(program, &meetings, 1, k)};
