@@ -54,7 +54,9 @@ static bool look_at(const struct sums *sums, const struct nki_instr *instr) {
             continue;
         uint32_t s = operand->ap->storage;
         uint8_t starts = late ? BY_PRODUCT | BY_OTHER : BY_PRODUCT;
-        if (k == NKI_DST && adds(instr) && !(sums->writers[s] & starts))
+        /* Tiles that the kernel places may lie where another one's sum was started. */
+        bool known = program->storages.at[s]->address_partition < 0 || sums->writers[s];
+        if (k == NKI_DST && adds(instr) && known && !(sums->writers[s] & starts))
             return refuse(sums, instr, s);
         sums->writers[s] |= is_product((enum nki_op)instr->op) ? BY_PRODUCT : BY_OTHER;
     }
