@@ -150,6 +150,7 @@ struct device_image *device_load(const struct nki_program *program,
     image->kind = ARENA_ARRAY(arena, uint32_t, program->instrs.len + 1);
     bool ok = check_program(image, diags);
     if (ok) {
+        check_written(image, diags);
         make_blocks(image);
         device_find_reaches(image);
         find_lives(image);

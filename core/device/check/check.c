@@ -459,7 +459,7 @@ static bool check_start(struct check *c, const struct nki_ap *ap) {
 }
 
 /* A tile that is read before anything was written to it, wherever in it: a warning, once for each.
- * Tiles that are written in part are looked at when the kernel is computed. */
+ * check_written.c looks at tiles that are written in part. */
 static void check_is_written(struct check *c, const struct device_operand *operand) {
     const struct nki_storage *storage = c->program->storages.at[operand->ap->storage];
     bool holds = c->written[operand->ap->storage] || storage->zeroed || storage->constant ||

@@ -18,5 +18,8 @@ bool check_sums(struct device_image *image, struct diag_list *diags);
  * places. Needs the image's operands. False with an error in *diags; what one round hands to
  * another is warned about. */
 bool check_rounds(struct device_image *image, struct diag_list *diags);
+/* check_written.c: warns of parts of tiles that are read, and of outputs, to which nothing was
+ * written. */
+void check_written(const struct device_image *image, struct diag_list *diags);
 
 #endif
