@@ -136,6 +136,19 @@ class Tasks(unittest.TestCase):
         wrong = TRIPLE.replace("    y =", "    assert x.shape[0] < 512, 'too long'\n    y =", 1)
         text = self.hone("check", kernel=wrong, reference=SHAPES).stdout
         self.assertIn("too long", text)
+        text = self.hone("sim", kernel=wrong, reference=SHAPES).stdout
+        self.assertIn("compiles  no: prefill: ", text)
+        self.assertNotIn("correct   yes", text)
+
+    def test_a_launch_that_is_not_run_is_told(self):
+        launched = TRIPLE + "\ndef launch(x):\n    return triple[2](x)\n"
+        for command in ("check", "sim"):
+            text = self.hone(command, "--kernel-name", "triple", kernel=launched,
+                             reference=SHAPES).stdout
+            self.assertIn("this launch of 2 programs is not run", text)
+            self.assertIn("[hone-launch-not-run]", text)
+        text = self.hone("check", kernel=TRIPLE, reference=SHAPES).stdout
+        self.assertNotIn("hone-launch-not-run", text)
 
     def test_the_loop_tunes_for_all_shapes(self):
         twice = "        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=%s)\n"

@@ -112,6 +112,27 @@ static void statuses_and_lints_are_codes_too(void **state) {
     assert_false(message_by_code("NRT_FAILURE", &message));
 }
 
+static void every_error_of_nki_is_a_code(void **state) {
+    struct err err = {0};
+    size_t size = 0, count = 0;
+    char *text = file_read(HONE_SOURCE_DIR "/tests/runner/nki_errors.txt", 1 << 20, &size, &err);
+    struct str rest = {text, size}, line;
+    (void)state;
+    assert_non_null(text);
+    while (str_next(&rest, '\n', &line)) {
+        struct message message = {0};
+        char name[128];
+        if (!line.len || *line.at == '#')
+            continue;
+        snprintf(name, sizeof name, STR_FMT, STR_ARG(line));
+        if (!message_by_code(name, &message))
+            fail_msg("nothing is known about %s", name);
+        count++;
+    }
+    assert_int_equal(count, 36);
+    free(text);
+}
+
 static bool explained(struct str text, const char *as) {
     struct buf out = {0};
     bool is = message_explain(text, &out) && strstr(out.at, as);
@@ -193,6 +214,7 @@ int main(void) {
         cmocka_unit_test(both_engines_read_every_pattern),
         cmocka_unit_test(every_code_is_found_again),
         cmocka_unit_test(causes_follow_from_codes),
+        cmocka_unit_test(every_error_of_nki_is_a_code),
         cmocka_unit_test(statuses_and_lints_are_codes_too),
         cmocka_unit_test(internal_codes_of_the_compiler_are_explained),
         cmocka_unit_test(names_and_codes_of_the_language_are_explained),

@@ -298,6 +298,50 @@ static bool find_kernel(struct interp *in, const struct unit *unit,
                                                       : global_of(in, unit, *function, own, callee);
 }
 
+/* How many programs `kernel[2]` or `kernel[4, 4]` starts, where that is written as numbers; else 1.
+ */
+static int64_t programs_of(const struct nki_node *slice) {
+    int64_t programs = 1;
+    for (uint32_t i = slice->id; i <= slice->last; i++) {
+        const struct nki_node *part = slice; /* below a tuple, its items */
+        if (slice->kind == NKI_TUPLE) {
+            if (i - slice->id >= slice->tuple.elts.len)
+                break;
+            part = slice->tuple.elts.at[i - slice->id];
+        }
+        if (part->kind != NKI_CONSTANT || part->constant.type != NKI_CONST_INT)
+            return 1;
+        programs *= MAX_OF(part->constant.integer, 1);
+        if (slice->kind != NKI_TUPLE)
+            break;
+    }
+    return programs;
+}
+
+/* What calls the kernel is not run, so a launch that the file writes down is none: a note says so
+ * where it stands. */
+static void tell_launch(struct interp *in, const struct nki_node *function) {
+    if (in->options->grid[0] || in->grid[0] > 1)
+        return;
+    for (uint32_t i = 1; i < in->tree->n_nodes; i++) {
+        const struct nki_node *call = in->tree->nodes[i];
+        const struct nki_node *launch = call->kind == NKI_CALL ? call->call.func : NULL;
+        if (!launch || launch->kind != NKI_SUBSCRIPT || launch->subscript.value->kind != NKI_NAME ||
+            !str_equal(launch->subscript.value->name.id, function->function_def.name))
+            continue;
+        int64_t programs = programs_of(launch->subscript.slice);
+        if (programs < 2)
+            continue;
+        nki_report(in->tree, in->diags, DIAG_NOTE, nki_span_of(call), "hone-launch-not-run",
+                   "this launch of %lld programs is not run: the kernel is evaluated as one; %s",
+                   (long long)programs,
+                   in->dialect == NKI_DIALECT_LEGACY
+                       ? "name the function that launches it with --kernel-name"
+                       : "give --lnc, or @nki.jit(lnc=2)");
+        return;
+    }
+}
+
 /* A decorator may have left an object that takes the number of cores, as in kernel[2](..), and
  * gives what is called. */
 static bool take_launcher(struct interp *in, const struct nki_node *function,
@@ -330,6 +374,7 @@ static bool specialise(struct interp *in) {
     if (!find_kernel(in, unit, &function, &callee) || !take_launcher(in, function, &callee) ||
         !run_kernel(in, function, callee))
         return false;
+    tell_launch(in, function);
     kept_end(in);
     return true;
 }

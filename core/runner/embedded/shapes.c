@@ -33,6 +33,8 @@ static bool has_failed(struct evaluation *evaluation) {
     struct task_judgement *judgements[] = {&verdict->compiles, &verdict->correct,
                                            &verdict->credible};
     bool failed = evaluation->result.failure.kind != ERR_NONE || !evaluation->compiled;
+    if (verdict->compiles.answer == TASK_NO) /* what was seen of the shapes before says nothing */
+        verdict->correct = verdict->credible = verdict->faster = (struct task_judgement){0};
     for (size_t i = 0; i < COUNT_OF(judgements); i++) {
         enum task_answer answer = judgements[i]->answer;
         if (answer != TASK_NO && !(i == 1 && answer == TASK_INCONCLUSIVE))
