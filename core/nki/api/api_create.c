@@ -77,7 +77,7 @@ static bool tell_implicit(struct interp *in, const struct nki_node *node, enum a
     static const struct {
         const char *code, *text;
     } texts[] = {
-        [API_IMPLICIT_VALUE] = {"err_tensor_creation_on_scratchpad_with_init_value_not_allowed",
+        [API_IMPLICIT_VALUE] = {"err_tensor_creation_on_scratchpad_with_init_value_not_supported",
                                 "a tile cannot be created with a value: create it with nl.ndarray "
                                 "and write to it"},
         [API_IMPLICIT_BIAS] = {"err_bias_tensor_must_be_specified_in_allocation",
@@ -231,9 +231,12 @@ static struct tensor *create(struct interp *in, const struct nki_node *node,
     if (request.space != NKI_HBM && request.n_dims == 1)
         request.shape[request.n_dims++] = 1;
     request.zeroed = zeroed && request.space == NKI_PSUM;
-    if (request.shared && interp_scope(in)) {
+    bool helper = interp_dialect(in) == NKI_DIALECT_LEGACY && interp_is_helper(in);
+    if (request.shared && (interp_scope(in) || helper)) {
         interp_error(in, node, "err_shared_hbm_must_in_kernel_level",
-                     "a tensor in nl.shared_hbm is made in a loop: make it before the loop");
+                     "a tensor in nl.shared_hbm is made in a %s: make it in the kernel itself%s",
+                     helper ? "function that the kernel calls" : "loop or a branch",
+                     helper ? "" : ", before the loop or the branch");
         return NULL;
     }
     return request.shared ? shared_tensor(in, node, &request) : tensor_new(in, node, &request);

@@ -553,6 +553,12 @@ static bool broadcast_pair(struct isa_call *c) {
         const struct tensor *x = b->tensor[swap ? j : i], *y = b->tensor[swap ? i : j];
         if (!x || !y || tensor_count(x) >= tensor_count(y))
             continue;
+        if (tensor_partitions(x) != tensor_partitions(y))
+            return interp_error(b->in, b->node, "err_num_partition_mismatch",
+                                "nisa.%s: the tiles have shapes %s and %s, and it repeats no "
+                                "partitions: use the broadcast_to of the smaller one",
+                                nki_op_name(b->op), tensor_shape_text(b->in, x),
+                                tensor_shape_text(b->in, y));
         x = as_column(b->in, x, y);
         if (x->n_dims != y->n_dims)
             continue;

@@ -212,12 +212,26 @@ bool nl_load_transpose2d(struct interp *in, const struct call *call, struct valu
         !api_want_mask(in, call->node, v[1], &mask) ||
         !api_want_dtype(in, call->node, v[2], &op.dtype))
         return false;
+    if (src->indirect)
+        return interp_error(in, call->node, "err_indirect_indices_are_not_supported_with_nki_api",
+                            "nl.load_transpose2d takes no rows that a tile selects: load them with "
+                            "nl.load, and transpose the tile");
     if (src->n_dims != 2)
         return interp_error(in, call->node, "hone-shape",
                             "nl.load_transpose2d takes two dimensions; the "
                             "source has shape %s",
                             tensor_shape_text(in, src));
     return load_turned(&op, src, mask, result);
+}
+
+/* In the legacy dialect a tile of two dimensions (nki.errors, err_exceed_max_supported_dimension).
+ */
+static bool takes_transpose(struct interp *in, const struct nki_node *node,
+                            const struct tensor *x) {
+    return x->n_dims <= 2 || interp_dialect(in) != NKI_DIALECT_LEGACY ||
+           interp_error(in, node, "err_exceed_max_supported_dimension",
+                        "nl.transpose takes two dimensions; x has shape %s",
+                        tensor_shape_text(in, x));
 }
 
 bool nl_transpose(struct interp *in, const struct call *call, struct value *result) {
@@ -227,7 +241,8 @@ bool nl_transpose(struct interp *in, const struct call *call, struct value *resu
     return api_bind(in, call, "x, dtype=None, mask=None", v) &&
            api_want_tensor(in, call->node, "x", v[0], &x) &&
            api_want_dtype(in, call->node, v[1], &op.dtype) &&
-           api_want_mask(in, call->node, v[2], &op.mask) && api_lower_transpose(&op, x, result);
+           api_want_mask(in, call->node, v[2], &op.mask) && takes_transpose(in, call->node, x) &&
+           api_lower_transpose(&op, x, result);
 }
 
 bool nl_expand_dims(struct interp *in, const struct call *call, struct value *result) {

@@ -305,6 +305,20 @@ static bool join_shapes(struct getitem *g, struct index_expr *joined) {
     return join_tiles(g, joined);
 }
 
+/* Rows are gathered by partition or block: no other dimension of the tensor may go with the
+ * partitions where an index tile says the place (nki.errors, err_indirect_indices_free_dim). */
+static bool is_gather_of_rows(const struct getitem *g) {
+    bool tile = false, beside = false;
+    for (int axis = 0; axis < g->n_parts; axis++) {
+        tile |= g->part[axis].kind == VALUE_TENSOR;
+        beside |= g->part[axis].kind == VALUE_INDEX && g->axis[axis].c[0] != 0;
+    }
+    return !tile || !beside || g->out.dim[0].size == 1 || g->from->space != NKI_HBM ||
+           interp_error(g->in, g->node, "err_indirect_indices_free_dim",
+                        "an index tile selects an element of each row: it selects whole rows, by "
+                        "the dimension that becomes the partitions");
+}
+
 static bool index_advanced(struct getitem *g) {
     struct index_expr joined;
     if (!join_shapes(g, &joined))
@@ -335,7 +349,7 @@ static bool index_advanced(struct getitem *g) {
                                 "dimension an index expression or an integer");
         }
     }
-    return true;
+    return !legacy(g) || is_gather_of_rows(g);
 }
 
 /* What reaches outside becomes a bound, which a mask may take away. Bounds of the indexed tensor

@@ -134,8 +134,40 @@ static void check_range(struct lint *lint, const struct nki_node *call, struct s
             lint_name(lint, LINT_RANGE_OUTSIDE, call, name);
 }
 
+/* Whether the name is the index of a loop around the node that the compiler keeps as a loop. */
+static bool is_loop_index(const struct lint *lint, const struct nki_node *name) {
+    const struct nki_node *loop = name->kind == NKI_NAME ? nki_enclosing(name, NKI_FOR) : NULL;
+    bool found = false;
+    for (; loop && !found; loop = nki_enclosing(loop, NKI_FOR)) {
+        const struct nki_node *target = loop->for_.target, *iter = loop->for_.iter;
+        struct buf text = {0};
+        found = target->kind == NKI_NAME && str_equal(target->name.id, name->name.id) &&
+                iter->kind == NKI_CALL && lint_canonical(lint, iter->call.func, &text) &&
+                (str_is(buf_str(&text), "nl.affine_range") ||
+                 str_is(buf_str(&text), "nl.sequential_range") || str_is(buf_str(&text), "range"));
+        buf_free(&text);
+    }
+    return found;
+}
+
+/* mask=(i % 4) < 2: a mask is a sum of indices times constants, in the dialect that has masks. */
+static void check_mask(struct lint *lint, const struct nki_node *call) {
+    const struct nki_node *mask = lint->is_legacy ? nki_keyword(call, "mask") : NULL;
+    for (uint32_t i = mask ? mask->id : 1; mask && i <= mask->last; i++) {
+        const struct nki_node *node = lint->tree->nodes[i];
+        bool divides = node->kind == NKI_BIN_OP &&
+                       (node->bin_op.op == NKI_MOD || node->bin_op.op == NKI_FLOOR_DIV);
+        for (uint32_t k = node->id; divides && k <= node->last; k++)
+            if (is_loop_index(lint, lint->tree->nodes[k])) {
+                lint_name(lint, LINT_MASK_DIVIDES, node, lint->tree->nodes[k]->name.id);
+                return;
+            }
+    }
+}
+
 static void check_call(struct lint *lint, const struct nki_node *node) {
     struct buf name = {0};
+    check_mask(lint, node);
     check_repeated(lint, LINT_REPEATED_KEYWORD, &node->call.keywords, keyword_name);
     if (lint_canonical(lint, node->call.func, &name))
         check_range(lint, node, buf_str(&name));

@@ -133,6 +133,10 @@
       "'{}' is carried from one round of nl.affine_range to the next",                             \
       "Rounds of nl.affine_range may run in any order, so the result is undefined unless the "     \
       "operation is a sum or the like. Use nl.sequential_range.")                                  \
+    X(MASK_DIVIDES, "err_unsupported_expression_in_mask", ERROR, 0,                                \
+      "the mask divides the loop's index '{}'",                                                    \
+      "A mask is a sum of indices times constants (nki.errors). Split the loop in two, or use "    \
+      "nl.static_range.")                                                                          \
     X(S_IDENTITY, "hone-strict-is", ERROR, 1, "the NKI compiler accepts '{}' with None only",      \
       "Compare with == or != instead.")                                                            \
     X(S_LAMBDA, "hone-strict-lambda", ERROR, 1, "the NKI compiler does not accept lambdas",        \
