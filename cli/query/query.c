@@ -35,6 +35,18 @@ static void print_columns(const struct query_table *table) {
                table->columns[i].what);
 }
 
+/* The questions that are ready: whoever asks what can be asked wants them, too. */
+static void recipes_put(cJSON *all) {
+    const struct query_recipe *recipe;
+    cJSON *list = cJSON_AddArrayToObject(all, "recipes");
+    for (size_t i = 0; (recipe = query_recipe_at(i)); i++) {
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddStringToObject(row, "name", recipe->name);
+        cJSON_AddStringToObject(row, "what", recipe->what);
+        cJSON_AddItemToArray(list, row);
+    }
+}
+
 static void tables_json(const struct cli *cli) {
     const struct query_table *table;
     cJSON *all = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(all, "tables");
@@ -55,6 +67,8 @@ static void tables_json(const struct cli *cli) {
         }
         cJSON_AddItemToArray(list, row);
     }
+    if (!cli->args.len)
+        recipes_put(all);
     cli_json_print(all);
 }
 

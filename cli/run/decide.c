@@ -16,6 +16,9 @@ static const struct decision {
 #undef DECISION
 };
 
+/* Every decision may say which gate it is for: the number that the gate's line has. */
+#define GATE "gate"
+
 /* Prints the object as a line and deletes it. */
 static void say(struct run *run, cJSON *object) {
     struct buf line = {0};
@@ -46,6 +49,30 @@ static void lane_put(cJSON *list, const struct tune_state *state, int lane) {
     cJSON_AddItemToArray(list, row);
 }
 
+/* What a gate's line says is possible, so that nobody has to find out by being refused. */
+static void decisions_put(cJSON *object, const struct tune_state *state) {
+    cJSON *list = cJSON_AddArrayToObject(object, "decisions");
+    for (size_t i = 0; i < COUNT_OF(decisions); i++) {
+        bool can = tune_can(state, TUNE_ANY_LANE, decisions[i].kind);
+        for (size_t lane = 0; !can && lane < state->lanes.len; lane++)
+            can = tune_can(state, (int)lane, decisions[i].kind);
+        if (can)
+            cJSON_AddItemToArray(list, cJSON_CreateString(decisions[i].name));
+    }
+    cJSON_AddItemToArray(list, cJSON_CreateString("quit"));
+}
+
+/* A line that says the same as the one before is the same question, with the same number. */
+static void number_put(struct run *run, cJSON *object) {
+    char *text = cJSON_PrintUnformatted(object);
+    struct hash now = hash_content(text ? text : "", text ? strlen(text) : 0);
+    if (!run->gate || strcmp(now.hex, run->gate_says.hex) != 0)
+        run->gate++;
+    run->gate_says = now;
+    cJSON_AddNumberToObject(object, GATE, run->gate);
+    free(text);
+}
+
 void run_gate_json(struct run *run) {
     const struct tune_state *state = tune_session_state(run->session);
     cJSON *object = cJSON_CreateObject();
@@ -57,6 +84,8 @@ void run_gate_json(struct run *run) {
     for (size_t i = 0; i < state->lanes.len; i++)
         if (!state->lanes.at[i].closed)
             lane_put(lanes, state, (int)i);
+    number_put(run, object); /* what may be taken back does not make it another question */
+    decisions_put(object, state);
     say(run, object);
 }
 
@@ -123,7 +152,7 @@ static bool key_take(struct tune_action *action, struct str key, const cJSON *va
  * to say with it. */
 static bool knows(const struct decision *decision, const char *name) {
     struct str rest = str_of(decision->keys), key;
-    if (!strcmp(name, "decision"))
+    if (!strcmp(name, "decision") || !strcmp(name, GATE))
         return true;
     while (str_next(&rest, ' ', &key)) {
         key.len -= str_ends(key, "!");
@@ -163,6 +192,30 @@ static bool keys_take(const struct decision *decision, const cJSON *object,
     return true;
 }
 
+/* A program that fell behind would decide about what it has not seen. */
+static bool gate_check(const struct run *run, const cJSON *object, struct err *err) {
+    const cJSON *gate = cJSON_GetObjectItemCaseSensitive(object, GATE);
+    int number = 0;
+    if (gate && !int_take(&number, gate))
+        return err_set(err, ERR_USAGE,
+                       "\"gate\" cannot be read: it is the number of a gate's line");
+    return !gate || number == run->gate ||
+           err_set(err, ERR_USAGE, "this was for gate %d, and gate %d waits now: read its line",
+                   number, run->gate);
+}
+
+/* Actions of the workbench have longer names than some decisions: who wrote "edit" is told about
+ * edit. */
+static void own_words(struct err *err, const struct decision *decision) {
+    const char *name = tune_action_name(decision->kind), *at = strstr(err->text, name);
+    size_t len = strlen(name), own = strlen(decision->name);
+    if (!at || own >= len)
+        return;
+    size_t from = (size_t)(at - err->text);
+    memcpy(err->text + from, decision->name, own);
+    memmove(err->text + from + own, err->text + from + len, strlen(err->text + from + len) + 1);
+}
+
 static void refuse(struct run *run, const char *why) {
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "event", "refused");
@@ -199,9 +252,11 @@ void run_decide(struct run *run, struct str line) {
         return;
     }
     const struct decision *decision = find(object, &err);
-    bool done = decision && keys_check(decision, object, &err) &&
+    bool done = decision && keys_check(decision, object, &err) && gate_check(run, object, &err) &&
                 keys_take(decision, object, &action, &err) &&
                 tune_session_act(run->session, &action, &err);
+    if (decision && !done)
+        own_words(&err, decision);
     if (done && action.kind == TUNE_ACT_SEND)
         run->shown = -1;
     /* Who decides wants the run to go on; at a gate of several lanes the others still wait. */

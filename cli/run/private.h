@@ -30,12 +30,14 @@ struct run {
     uint64_t started_ns;
     const char *end; /* why the run ended before the loop did; NULL */
     bool json, asks, interrupted, prompted;
-    bool rescued;     /* the session's files were gone */
-    int signum;       /* the signal that ended it */
-    struct buf left;  /* what goes on without it */
-    struct buf saved; /* where it was saved, or why not */
-    bool looks;       /* run_look is about to be called */
-    int shown, given; /* the question last shown, and last answered; -1: none */
+    bool rescued;          /* the session's files were gone */
+    int signum;            /* the signal that ended it */
+    struct buf left;       /* what goes on without it */
+    struct buf saved;      /* where it was saved, or why not */
+    bool looks;            /* run_look is about to be called */
+    int shown, given;      /* the question last shown, and last answered; -1: none */
+    int gate;              /* the number of the last line for a program at a gate; 0: none yet */
+    struct hash gate_says; /* what it said */
 };
 
 /* say.c: prints a line of the log, for people. */

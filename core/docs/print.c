@@ -3,6 +3,7 @@
 #include "docs/private.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,15 +37,24 @@ void docs_print_what(const struct docs_page *page, struct buf *out) {
 /* ---- figures ----------------------------------------------------------------------------------
  */
 
+/* Four digits, and whole numbers as they are: nobody reads bytes with an exponent. */
+static void number_print(double value, struct buf *out) {
+    bool whole = fabs(value) >= 1000 && fabs(value) < 1e15 && !(fabs(value - rint(value)) > 0);
+    buf_printf(out, whole ? "%.0f" : "%.4g", value);
+}
+
 /* "2.8, 2.4 and 2.4 GHz (trn1, trn2, trn3)"; one value where they are equal. A rate or a share
  * needs no unit. */
 static void values_print(const double value[3], const char *unit, struct buf *out) {
     bool same = value[0] == value[1] && value[1] == value[2];
     bool plain = !strcmp(unit, "rate") || !strcmp(unit, "share");
     if (same)
-        buf_printf(out, "%.6g", value[0]);
+        number_print(value[0], out);
     else
-        buf_printf(out, "%.4g, %.4g and %.4g", value[0], value[1], value[2]);
+        for (int g = 0; g < 3; g++) {
+            buf_puts(out, g == 0 ? "" : g == 1 ? ", " : " and ");
+            number_print(value[g], out);
+        }
     buf_printf(out, "%s%s%s", plain ? "" : " ", plain ? "" : unit,
                same ? "" : " (trn1, trn2, trn3)");
 }
@@ -148,12 +158,15 @@ static void signatures_print(const struct docs_page *page, const struct docs_tol
 /* ---- cost -------------------------------------------------------------------------------------
  */
 
-static void constant_print(const struct device_constant *row, int g, struct buf *out) {
+/* `label`: the page's line begins with it; "" where one before has it. */
+static void constant_print(const struct device_constant *row, int g, const char *label,
+                           struct buf *out) {
     static const char *const how[] = {"documented", "measured", "fitted", "guessed"};
     static const char *const names[] = {"trn1", "trn2", "trn3"};
     struct device_known known = row->known[g];
-    buf_printf(out, "           %s: %.4g %s (%s, %s", row->what, row->value[g], row->unit, names[g],
-               how[known.how]);
+    buf_printf(out, "%-10s %s: ", label, row->what);
+    number_print(row->value[g], out);
+    buf_printf(out, " %s (%s, %s", row->unit, names[g], how[known.how]);
     if (known.percent > 0)
         buf_printf(out, " within %.0f %%", known.percent);
     buf_printf(out, "; %s)\n", row->source);
@@ -168,10 +181,13 @@ static void cost_print(const struct docs_page *page, const struct docs_told *tol
         docs_fill(page, how, out);
         buf_putc(out, '\n');
     }
+    const char *label = how.at ? "" : "cost";
     while (str_next(&names, ' ', &name)) {
         const struct device_constant *row = device_constant_find(name);
-        if (row)
-            constant_print(row, (int)generation - (int)NKI_GEN2, out);
+        if (!row)
+            continue;
+        constant_print(row, (int)generation - (int)NKI_GEN2, label, out);
+        label = "";
     }
 }
 

@@ -304,7 +304,7 @@ static void profile_take(struct measured *measured, const cJSON *root) {
 }
 
 static void lines_take(struct measured *measured, const cJSON *root) {
-    static const char *const engines[] = {"Tensor", "Vector", "Scalar", "GpSimd", "DMA"};
+    static const char *const engines[] = {"tensor", "vector", "scalar", "gpsimd", "dma"};
     const cJSON *row, *files = at(root, "files");
     cJSON_ArrayForEach(row, at(root, "lines")) {
         int64_t file = whole(row, "file");
@@ -316,8 +316,9 @@ static void lines_take(struct measured *measured, const cJSON *root) {
         if (cJSON_IsString(name))
             line.file = text_pool_keep(measured->texts, str_of(path_base(name->valuestring)));
         for (size_t i = 0; i < COUNT_OF(engines); i++) {
-            double ns = number(at(row, "engine_ns"), engines[i], NULL);
-            line.engine_ns[i] = ns > 0 ? ns : 0;
+            /* the device model writes "scalar", the runner of hosts "Scalar" */
+            const cJSON *ns = cJSON_GetObjectItem(at(row, "engine_ns"), engines[i]);
+            line.engine_ns[i] = cJSON_IsNumber(ns) && ns->valuedouble > 0 ? ns->valuedouble : 0;
         }
         *vec_push(&measured->lines) = line;
     }

@@ -181,7 +181,9 @@ static void metadata_cell(struct measured *measured, size_t row, int column,
     (void)row;
     switch (column) {
     case METADATA_kernel: put_text(value, measured->kernel); return;
-    case METADATA_device: put_text(value, measured->device); return;
+    case METADATA_device: /* a file may say "gen3", which every other table calls trn2 */
+        put_text(value, generation ? generation->name : measured->device);
+        return;
     case METADATA_source: put_text(value, measured->source); return;
     case METADATA_latency_us: put_real(value, measured->latency_us); return;
     case METADATA_floor_us: put_real(value, measured->floor_us); return;

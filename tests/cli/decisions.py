@@ -151,7 +151,9 @@ class Decisions(unittest.TestCase):
                            ('{"decision": "revert", "attempt": 1e300}', "cannot be read"),
                            ('{"decision": "budget", "budget": "x"}', "cannot be read"),
                            ('{"decision": "budget", "budget": "wall", "limit": -1}', "negative"),
-                           ('{"decision": "edit", "kernel": "x"}', "makes no sense now"),
+                           ('{"decision": "edit", "kernel": "x"}', "edit makes no sense now"),
+                           ('{"decision": "write", "kernel": "x", "gate": "1"}', "gate"),
+                           ('{"decision": "approve", "gate": 2}', "gate 1 waits now"),
                            ('{"decision": "approve"} and more', "on one line"),
                            ('{"decision": "approve"}\0', "on one line"),
                            ('{"decision": "revert", "attempt": 0.5}', "cannot be read"),
@@ -194,6 +196,31 @@ class Decisions(unittest.TestCase):
         self.decide("budget", budget="rounds", limit=None)
         self.gate("profile")
         self.assertEqual(self.end()["best"]["attempt"], 1)
+
+    def test_a_gates_line_has_a_number_and_what_can_be_decided(self):
+        gate = self.gate("profile")
+        self.assertEqual(gate["gate"], 1)
+        self.assertNotIn("reject", gate["text"])
+        self.assertFalse({"reject", "edit", "edit-plan", "send"} & set(gate["decisions"]), gate)
+        self.assertLessEqual({"approve", "budget", "quit"}, set(gate["decisions"]))
+        self.decide("budget", budget="wall", limit=5000)
+        self.assertEqual(self.gate("profile")["gate"], 1)  # the same question
+        self.decide("approve", gate=1)
+        self.decide("approve", gate=1)  # by a program that did not look
+        gate = self.gate("plan")
+        self.assertEqual(gate["gate"], 2)
+        self.assertLessEqual({"reject", "choose", "edit-plan"}, set(gate["decisions"]))
+        self.assertNotIn("edit", gate["decisions"])
+        self.assertIn("gate 2 waits", self.until("refused")["text"])
+        self.assertEqual(self.gate("plan")["gate"], 2)
+        self.decide("choose", plan=1, gate=2)
+        self.assertEqual(self.gate("plan")["gate"], 3)  # another plan waits
+        for step in ("rewrite", "verify", "benchmark"):
+            self.decide("approve")
+            gate = self.gate(step)
+        self.assertNotIn("edit", gate["text"])
+        self.decide("quit")
+        self.end()
 
     def test_the_end_of_the_input_ends_the_run_wherever_it_comes(self):
         self.gate("profile")

@@ -69,6 +69,9 @@ class Mcp(Serving):
         self.assertIn(agent.tool("cost", words="vector")["numbers"][0]["known"],
                       ("documented", "measured", "fitted", "guessed"))
         self.prices(agent)
+        asked = agent.tool("query")
+        self.assertIn("Instruction", [row["name"] for row in asked["tables"]])
+        self.assertIn("waits", [row["name"] for row in asked["recipes"]])
         self.assertIn("dst", agent.tool("explain", what="nc_matmul")["text"])
         self.assertTrue(agent.tool("menu")["try"])
         self.assertEqual(agent.tool("history")["all"], 1)

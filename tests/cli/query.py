@@ -17,7 +17,9 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tune"))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent),
+                str(pathlib.Path(__file__).resolve().parent.parent / "tune")]
+from agent import Agent  # noqa: E402
 from small_task import KERNEL, REFERENCE  # noqa: E402
 
 HONE = os.path.abspath(sys.argv.pop(1))
@@ -104,6 +106,21 @@ class Query(unittest.TestCase):
         self.assertAlmostEqual(own[0]["latency_us"], rows[0]["latency_us"], places=6)
         self.assertIn("attempts are 0 to 1",
                       self.ask(f"{self.task}#7", "SELECT * FROM Line", status=2))
+
+    def test_the_profile_of_an_attempt_is_a_file_with_the_same_numbers(self):
+        sql = ("SELECT line, tensor_ns, vector_ns, scalar_ns, gpsimd_ns, dma_ns FROM Line "
+               "WHERE line > 0 ORDER BY line")
+        agent = Agent([HONE, "mcp", str(self.task)], ENV)
+        stored = agent.ask("resources/read", uri="hone://attempt/0/profile")["result"]
+        self.assertEqual(agent.close(), 0)
+        file = FOLDER / "stored.json"
+        file.write_text(stored["contents"][0]["text"])
+        own, read = self.answer(f"{self.task}#0", sql), self.answer(file, sql)
+        self.assertGreater(sum(row["dma_ns"] + row["vector_ns"] for row in read), 0)
+        for a, b in zip(own, read, strict=True):
+            for key in a:
+                self.assertAlmostEqual(a[key], b[key], delta=0.01, msg=str((a, b)))
+        self.assertEqual(self.answer(file, "SELECT device FROM Metadata")[0]["device"], "trn2")
 
     def test_a_session_has_the_tables_that_its_database_has(self):
         tables = json.loads(self.ask("--tables", "--json"))["tables"]

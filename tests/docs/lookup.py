@@ -56,6 +56,15 @@ class Lookup(unittest.TestCase):
         self.assertNotIn("nisa.scalar_load", listed)
         self.assertEqual(docs("nl.load", "--release", "1.7").returncode, 2)
 
+    def test_numbers_and_costs_are_said_as_people_read_them(self):
+        self.assertIn("180224, 212984 and 245752 bytes",
+                      " ".join(docs("memory").stdout.replace("\n", " ").split()))
+        for page in json.loads(docs("nl.dynamic_range", "--json").stdout):
+            self.assertIn("\ncost       a round of a loop on the device", page["text"])
+        for name in ("memory", "tiling", "engines", "dma", "precision", "profiling", "cores",
+                     "nl.load", "nl.fori_loop", "nisa.nc_matmul"):
+            self.assertNotRegex(docs(name).stdout, r"\de[+]\d")
+
     def test_costs_are_those_of_a_device(self):
         self.assertIn("0.7143 ns (trn1", docs("nl.exp", "--device", "trn1").stdout)
         self.assertNotEqual(docs("nl.exp", "--device", "trn1").stdout, docs("nl.exp").stdout)

@@ -54,6 +54,13 @@ static bool gate_asks(const struct tune_state *state, enum tune_step step) {
            (view->gate == TUNE_GATE_AUTO_GREEN && view->is != TUNE_IS_OK);
 }
 
+/* What a person can do there, as act/can.c has it: nothing is offered that is refused then. */
+static const char *gate_takes(enum tune_step step) {
+    if (step < TUNE_STEP_PLAN)
+        return "approve goes on";
+    return step <= TUNE_STEP_VERIFY ? "approve, edit or reject" : "approve or reject";
+}
+
 void apply_step_end(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
     enum tune_step step = event->step_end.step;
     if (step == TUNE_STEPS)
@@ -72,7 +79,7 @@ void apply_step_end(struct tune_state *state, const struct tune_event *event, in
     if (!gate_asks(state, step))
         return;
     struct buf text = {0};
-    buf_printf(&text, "%s is done: approve, edit or reject", tune_step_word(step));
+    buf_printf(&text, "%s is done: %s", tune_step_word(step), gate_takes(step));
     tune_wait_set(state, TUNE_WAIT_GATE, text.at);
     buf_free(&text);
 }
