@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "tune/tune.h"
@@ -103,7 +104,8 @@ static void repaired_json(const char *session, const char *to, const char *aside
                    {"behind_unproven", store->doubtful},
                    {"kernels_behind", (int64_t)done->kernels},
                    {"artefacts", (int64_t)store->artefacts.whole},
-                   {"artefacts_damaged", (int64_t)store->artefacts.damaged}};
+                   {"artefacts_damaged", (int64_t)store->artefacts.damaged},
+                   {"artefacts_missing", (int64_t)done->missing}};
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "session", session);
     cJSON_AddStringToObject(object, "repaired", to);
@@ -115,7 +117,8 @@ static void repaired_json(const char *session, const char *to, const char *aside
     cli_json_line(object);
 }
 
-static void print_events(const struct store_repaired *store) {
+static void print_events(const struct tune_repaired *done) {
+    const struct store_repaired *store = &done->store;
     cli_say(stdout, "saved     %lld event%s%s\n", (long long)store->events, PLURAL(store->events),
             store->chained ? ", each proven by its hash" : "; nothing proves them");
     if (store->mended)
@@ -124,8 +127,13 @@ static void print_events(const struct store_repaired *store) {
         printf(
             "replaced  %lld line%s of the log that could not be read; another line says so there\n",
             (long long)store->dropped, PLURAL(store->dropped));
+    if (done->missing)
+        cli_say(stdout, "MISSING   %zu file%s that the log names: %s\n", done->missing,
+                PLURAL(done->missing), done->names.at);
     if (store->cut > store->last)
-        printf("lost      nothing%s\n", store->dropped ? " else" : "");
+        printf("lost      %s\n", done->missing    ? "no event"
+                                 : store->dropped ? "nothing else"
+                                                  : "nothing");
     else
         printf("LOST      events %lld to %lld are not in the new session\n", (long long)store->cut,
                (long long)store->last);
@@ -133,7 +141,7 @@ static void print_events(const struct store_repaired *store) {
 
 static void repaired_print(const char *to, const char *aside, const struct tune_repaired *done) {
     const struct store_repaired *store = &done->store;
-    print_events(store);
+    print_events(done);
     if (store->behind || store->doubtful)
         cli_say(stdout,
                 "behind    %lld of these are whole, %lld in doubt: %s/behind/events.jsonl\n",
@@ -159,19 +167,32 @@ static bool replace(const char *session, const char *to, const char *aside, stru
                    session, strerror(errno));
 }
 
+/* Where the new session would be, nothing may be written: said before a whole session is read. */
+static bool can_make(const char *to, struct err *err) {
+    char *parent = path_folder(to);
+    bool can = !file_exists(parent) || access(parent, W_OK) == 0;
+    if (!can)
+        err_set(err, ERR_ENVIRONMENT,
+                "cannot make %.300s: %s. --output FOLDER puts the repaired session elsewhere", to,
+                strerror(errno));
+    free(parent);
+    return can;
+}
+
 static int repair(const struct cli *cli, const char *session) {
     const char *output = cli_value(cli, "output");
     char *to = output ? mem_strdup(output) : free_name(session, "repaired");
     char *aside = cli_has(cli, "replace") ? free_name(session, "damaged") : NULL;
     struct tune_repaired done = {0};
     struct err err = {0};
-    bool ok = tune_session_repair(session, to, &done, &err) &&
+    bool ok = can_make(to, &err) && tune_session_repair(session, to, &done, &err) &&
               (!aside || replace(session, to, aside, &err));
     const char *where = aside ? session : to;
     if (ok && cli_has(cli, "json"))
         repaired_json(session, where, aside, &done);
     else if (ok)
         repaired_print(where, aside, &done);
+    buf_free(&done.names);
     free(aside);
     free(to);
     return ok ? CLI_OK : cli_fail(cli, &err);

@@ -183,6 +183,16 @@ static void rescue(struct run *run) {
     cli_say(stderr, "hone run: %s\n", run->saved.at);
 }
 
+/* What was wrong in the session's folder. */
+static void notes_print(struct run *run) {
+    char *notes = tune_session_notes(run->session);
+    struct str rest = str_of(notes ? notes : ""), line;
+    while (rest.len && str_next(&rest, '\n', &line))
+        if (line.len)
+            cli_say(stderr, "hone run: " STR_FMT "\n", (int)line.len, line.at);
+    free(notes);
+}
+
 static int serve(struct run *run) {
     struct err err = {0};
     run->interrupt = loop_signal_start(run->loop, SIGINT, on_signal, run);
@@ -190,6 +200,7 @@ static int serve(struct run *run) {
     run->hangup = loop_signal_start(run->loop, SIGHUP, on_signal, run);
     if (tune_session_note(run->session))
         cli_say(stderr, "hone run: %s\n", tune_session_note(run->session));
+    notes_print(run);
     if (!models_answer(run, &err))
         return cli_fail(run->cli, &err);
     if (run->interrupted)
@@ -205,6 +216,9 @@ static int serve(struct run *run) {
     rescue(run);
     if (!run->rescued && !tune_session_state(run->session)->finished)
         tune_session_summarise(run->session, run_end_reason(run));
+    if (!run->rescued)
+        tune_checkpoint_ensure(run->session, tune_session_state(run->session)->best);
+    notes_print(run);
     run_end_print(run);
     int status = run_end_status(run);
     tune_session_on_event(run->session, NULL, NULL); /* the end was told */

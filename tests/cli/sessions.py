@@ -7,6 +7,7 @@ import os
 import pathlib
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -299,6 +300,130 @@ class Sessions(unittest.TestCase):
         self.run_rounds()
         self.assertIsInstance(json.loads(memory.read_text()), list)
         self.assertEqual(hone("session", "check", self.session).returncode, 0)
+
+    def with_a_helper(self):
+        """A session of a kernel that imports a file."""
+        (self.task / "kernel.py").write_text("import helper\n" + KERNEL)
+        (self.task / "helper.py").write_text("A = 1\n")
+        self.run_rounds()
+
+    def artefacts(self):
+        return sorted(at.name for at in (self.session / "artifacts").iterdir())
+
+    def test_copies_that_are_gone_are_told_and_put_back(self):
+        self.with_a_helper()
+        before = self.artefacts()
+        shutil.rmtree(self.session / "artifacts")
+        done = hone("session", "check", self.task)
+        self.assertEqual(done.returncode, 4, done.stdout)
+        self.assertRegex(done.stdout, r"DAMAGED +artefacts +5 of the 5 that the log names are "
+                                      r"missing: .*helper.py, the profile of attempt 0")
+        done = hone("session", "repair", self.task)
+        self.assertRegex(done.stdout, r"MISSING +5 files that the log names: .*helper.py")
+        self.assertIn("lost      no event\n", done.stdout)
+        done = hone("run", self.task, "--rounds", "1", "--seeds", "0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, "the session's copies of .*helper.py.* were missing or "
+                                      "altered, and put back")
+        self.assertIn("2 files are gone from artifacts/: the profile of attempt 0", done.stderr)
+        self.assertEqual(len(set(before) & set(self.artefacts())), 3)
+        done = hone("session", "check", self.task)
+        self.assertRegex(done.stdout, r"2 of the \d+ that the log names are missing: the profile")
+
+    def test_a_copy_that_nothing_has_any_more_is_told(self):
+        self.with_a_helper()
+        for at in (self.session / "artifacts").iterdir():
+            if at.read_text() == "A = 1\n":
+                at.write_text("A = 7\n")
+        (self.task / "helper.py").write_text("A = 2\n")
+        done = hone("run", self.task, "--rounds", "1", "--seeds", "0")
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn("the session's copy of helper.py is missing or altered, and the same file is "
+                      "nowhere else", done.stderr)
+        self.assertIn("cannot be shown", done.stdout + done.stderr)
+
+    def checkpoints(self):
+        return {at.name: at.read_text() for at in (self.session / "checkpoints").glob("*.py")}
+
+    def best(self):
+        done = hone("run", self.task, "--rounds", "1", "--seeds", "0", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout.splitlines()[-1])["best"], done.stderr
+
+    def test_a_checkpoint_that_was_altered_is_moved_aside_and_written_again(self):
+        self.run_rounds()
+        before = self.checkpoints()
+        for at in (self.session / "checkpoints").iterdir():
+            at.write_text("# mine\n")
+        best, said = self.best()
+        after = self.checkpoints()
+        self.assertEqual({name: after[name] for name in before}, before)
+        for name in before:
+            self.assertEqual((self.session / "checkpoints" / (name + ".changed")).read_text(),
+                             "# mine\n")
+            self.assertIn(name + ".changed", said)
+
+    def test_a_checkpoint_that_is_gone_is_told_and_written_again(self):
+        self.run_rounds()
+        before = self.checkpoints()
+        shutil.rmtree(self.session / "checkpoints")
+        done = hone("session", "check", self.task)
+        self.assertRegex(done.stdout, r"unproven checkpoints +\d+ of decided attempts are gone: "
+                                      r"attempt_000_")
+        best, said = self.best()
+        self.assertIn("missing in checkpoints/ are written again", said)
+        after = self.checkpoints()
+        self.assertEqual({name: after[name] for name in before}, before)
+
+    def test_rows_that_were_altered_are_made_again(self):
+        self.run_rounds()
+        rows = self.session / "experiments.jsonl"
+        before = rows.read_text()
+        rows.write_text(before.replace('"round":', '"rOUnd":'))
+        done = hone("run", self.task, "--rounds", "1", "--seeds", "0")
+        self.assertIn("experiments.jsonl was changed", done.stderr)
+        self.assertNotIn("rOUnd", rows.read_text())
+        done = hone("session", "check", self.task)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        done = hone("run", self.task, "--rounds", "1", "--seeds", "0")
+        self.assertEqual(done.stderr, "")
+
+    def test_an_export_of_what_lost_its_log_says_what_is_gone(self):
+        self.run_rounds()
+        (self.session / "session.db").unlink()
+        done = hone("export", self.task, "--output", self.task / "out")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("it is gone", done.stderr)
+
+    @unittest.skipIf(os.geteuid() == 0, "root writes everywhere")
+    def test_a_repair_that_cannot_be_written_names_its_own_option(self):
+        self.run_rounds()
+        parent = self.session.parent
+        parent.chmod(0o500)
+        try:
+            done = hone("session", "repair", self.task)
+        finally:
+            parent.chmod(0o700)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("--output FOLDER", done.stderr)
+
+    def test_any_number_as_a_time_is_read(self):
+        self.run_rounds()
+        folder = FOLDER / "odd_times"
+        folder.mkdir()
+        with open(self.session / "session.db", "rb") as there:
+            (folder / "session.db").write_bytes(there.read())
+        db = sqlite3.connect(folder / "session.db")
+        db.execute("UPDATE events SET wall_ms = -9223372036854775808 WHERE seq % 2 = 0")
+        db.execute("UPDATE events SET wall_ms = 9223372036854775807 WHERE seq % 3 = 0")
+        db.execute("ALTER TABLE events DROP COLUMN hash")
+        db.execute("DROP TABLE chain")
+        db.execute("PRAGMA user_version = 1")
+        db.commit()
+        db.close()
+        done = hone("session", "check", folder)
+        self.assertNotIn("runtime error", done.stderr)
+        self.assertIn(done.returncode, (0, 4), done.stderr)
 
     def test_a_damaged_session_is_refused_and_repaired(self):
         self.run_rounds()

@@ -294,9 +294,12 @@ static void apply(struct tune_state *state, struct tune_event *event, int64_t wa
             events[said.at[i]->is](state, said.at[i], wall_ms);
 }
 
+#define LATEST_MS (INT64_C(1) << 53) /* a log may have any number as a time; sums of these fit */
+
 void tune_state_apply_read(struct tune_state *state, int64_t seq, int64_t wall_ms,
                            struct tune_event_said *said) {
     state->seq = seq;
+    wall_ms = MIN_OF(MAX_OF(wall_ms, 0), LATEST_MS);
     tune_budget_clock(state, said->event.is, wall_ms);
     if (said->event.is == TUNE_EVENT_DECIDED || said->event.is == TUNE_EVENT_ACT)
         state->own->decided_seq = seq;

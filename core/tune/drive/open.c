@@ -162,6 +162,8 @@ static bool session_continue(struct tune_session *session, const struct tune_opt
     bool ok = session_change(session, options, err);
     if (ok)
         tune_export_mend(session);
+    if (ok)
+        tune_checkpoints_mend(session);
     return ok;
 }
 
@@ -279,6 +281,8 @@ static bool session_complete(struct tune_session *session, const struct tune_opt
     if (!is_new || !options->fresh)
         tune_rescued_tell(session, is_new);
     tune_files_begin(session);
+    if (!is_new)
+        tune_kept_mend(session);
     if (!tune_files_place(session, err))
         return false;
     if (options->idle)
@@ -475,6 +479,7 @@ struct tune_session *tune_session_open(const struct tune_options *options, struc
     char *folder = folder_of(options, task);
     bool ok = fits_sqlite(folder, err) && is_found(folder, options, task, err) &&
               (!options->fresh || folder_refresh(folder, err));
+    session->left_ns = tune_left_ns(folder);
     session->store = !ok              ? NULL
                      : options->early ? store_open_early(folder, options->read_only, err)
                                       : store_open(folder, options->read_only, err);
@@ -527,6 +532,7 @@ void tune_session_close(struct tune_session *session) {
     free(session->trouble);
     free(session->task_path);
     free(session->rescued);
+    buf_free(&session->notes);
     free(session->kernel_now);
     free(session->reference_now);
     free(session);

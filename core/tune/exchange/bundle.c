@@ -308,7 +308,11 @@ static bool put_all(struct bundle *bundle) {
 static bool bundle_open(struct bundle *bundle, const char *session, struct err *err) {
     *bundle = (struct bundle){.err = err};
     bundle->out = (struct bundle_out){.places = &bundle->places, .fd = -1, .err = err};
-    if (!store_exists(session))
+    /* What is left of a session that lost its log is opened, and said to be damaged. */
+    char *head = path_join(session, "session.db-head");
+    bool is_session = store_exists(session) || file_exists(head);
+    free(head);
+    if (!is_session)
         return err_set(err, ERR_USAGE, "%.200s holds no session", session);
     bundle->store = store_open(session, true, err);
     bundle->state = bundle->store ? tune_state_new() : NULL;

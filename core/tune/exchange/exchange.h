@@ -37,6 +37,8 @@ struct tune_bundle_made {
 typedef bool tune_bundle_fn(void *data, const struct tune_bundle_made *made, struct err *err);
 bool tune_bundle_write(const char *session, const char *folder, tune_bundle_fn *evaluate,
                        void *data, struct err *err);
+/* Before a kernel is named to a person: its checkpoint is what the log says. */
+void tune_checkpoint_ensure(struct tune_session *session, int attempt);
 /* Goes through a whole session on disk: what store finds, and whether checkpoints and
  * experiments.jsonl agree with the log. Changes nothing. */
 bool tune_session_check(const char *session, store_check_fn *fn, void *data, struct err *err);
@@ -46,6 +48,8 @@ bool tune_session_check(const char *session, store_check_fn *fn, void *data, str
 struct tune_repaired {
     struct store_repaired store;
     size_t kernels;
+    size_t missing;   /* artefacts that the new log names, and nothing has any more; */
+    struct buf names; /* the first of them; free it with buf_free */
 };
 bool tune_session_repair(const char *session, const char *to, struct tune_repaired *done,
                          struct err *err);

@@ -5,6 +5,7 @@
  * both are committed at once. The optimisation memory is in remember.c. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "tune/session/inner.h"
 #include "tune/state/state.h"
@@ -54,20 +55,6 @@ static bool rows_write_anew(struct tune_session *session, struct err *err) {
     return ok && store_rows_end(session->store, err);
 }
 
-/* A checkpoint that went missing (a full disk, a person tidying up) is written again. */
-static bool checkpoint_write(struct tune_session *session, const struct tune_attempt *attempt,
-                             struct err *err) {
-    if (!attempt->path)
-        return true;
-    char *path = path_join(store_folder(session->store), attempt->path);
-    bool there = file_exists(path);
-    char *source = there ? NULL : tune_source_copy(session->state, attempt);
-    bool ok = there || store_file_write(session->store, attempt->path, str_of(source), err);
-    free(source);
-    free(path);
-    return ok;
-}
-
 /* ------------------------------------------------------------------------------ what is written */
 
 static bool note_status(void *data, size_t count, const char *const *names,
@@ -98,7 +85,7 @@ bool tune_derive(struct tune_session *session, int attempt, bool adds, int64_t s
                  struct err *err) {
     const struct tune_attempt *at = &session->state->attempts.at[attempt];
     return (!adds || tune_row_write(session, at, err)) && tables_write(session, at, seq, err) &&
-           checkpoint_write(session, at, err);
+           tune_checkpoint_write(session, at, err);
 }
 
 static void derive_now(struct tune_session *session, const struct tune_chosen *chosen, bool adds) {
@@ -175,13 +162,32 @@ static bool any_decided(const struct tune_state *state) {
     return false;
 }
 
+/* hone writes the rows before it closes the log. Rows that are newer are not hone's, or a hone was
+ * killed just then. */
+static void rows_doubt(struct tune_session *session) {
+    char *path = path_join(store_folder(session->store), "experiments.jsonl");
+    struct err err = {0};
+    struct stat st;
+    bool newer = stat(path, &st) == 0 && tune_ns_of(&st) > session->left_ns;
+    bool killed = store_derived_seq(session->store) < session->state->own->decided_seq;
+    free(path);
+    if (!newer)
+        return;
+    if (!store_rows_begin(session->store, &err)) /* what is there counts no more */
+        store_log(session->store, "warning", err.text);
+    if (!killed)
+        tune_note(session, "experiments.jsonl was changed after the session was closed: it is "
+                           "made again from the log");
+}
+
 void tune_export_mend(struct tune_session *session) {
     const struct tune_state *state = session->state;
     size_t count = state->attempts.len;
     int64_t derived = store_derived_seq(session->store);
-    bool whole = store_rows_mend(session->store);
     struct err err = {0};
     tune_slices_forget(session);
+    rows_doubt(session);
+    bool whole = store_rows_mend(session->store);
     tune_memory_mend(session);
     if ((whole && derived >= state->own->decided_seq) || (!derived && !any_decided(state)))
         return;

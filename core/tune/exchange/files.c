@@ -303,6 +303,9 @@ static void change_add(struct changes *changes, const char *name, const char *wa
     if (is_binary(old, before) || is_binary(text, size))
         buf_printf(&diff, "%zu bytes, %zu before: no text, so its lines are not shown\n", size,
                    before);
+    else if (was && !old)
+        buf_puts(&diff, "the session's copy is missing or damaged, so what changed in this file "
+                        "cannot be shown\n");
     else
         diff_print(old, text, &diff);
     *vec_push(&changes->rows) = (struct tune_event_file_change){

@@ -12,6 +12,14 @@ void tune_export(struct tune_session *session, int attempt);
 void tune_export_changed(struct tune_session *session, const enum tune_status *before,
                          size_t count);
 void tune_export_mend(struct tune_session *session);
+/* checkpoints.c: when it is opened for writing, and of one attempt before it is named to a person:
+ * what is missing is written again from the log, what was altered is moved aside first. Left: when
+ * the session was written last, as nanoseconds of its files, before it is opened. */
+void tune_checkpoints_mend(struct tune_session *session);
+int64_t tune_left_ns(const char *folder);
+/* kept.c: when it is opened for writing: copies of the task's files that are missing or altered are
+ * put back where the same file is elsewhere. Of what cannot be, the person is told. */
+void tune_kept_mend(struct tune_session *session);
 /* slices.c: nothing more is made. The session is closed, or its files are elsewhere now. */
 void tune_slices_forget(struct tune_session *session);
 /* The row of a decided attempt; nothing for one that is not decided. */

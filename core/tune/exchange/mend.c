@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "tune/apply/apply.h"
-#include "tune/exchange/inner.h"
+#include "tune/exchange/private.h"
 #include "tune/read/read.h"
 #include "tune/session/inner.h"
 #include "tune/state/state.h"
@@ -15,6 +15,7 @@
 struct checking {
     struct tune_state *state;
     struct arena *arena; /* of an event */
+    struct map named;    /* artefacts that the log names */
     struct by_hash rows; /* rows that experiments.jsonl may have, by their texts */
     VEC(int) attempts;   /* whose they are, */
     /* and by attempt; a row before the last one is from before the attempt was decided anew */
@@ -39,9 +40,23 @@ static void found(struct checking *checking, const char *part, enum store_findin
     buf_free(&text);
 }
 
+/* Those that are there were compared with their names by store. */
+static void artefacts_check(struct checking *checking, const char *folder) {
+    struct buf names = {0};
+    tune_named_state(&checking->named, checking->state);
+    size_t count = tune_named_missing(&checking->named, folder, &names);
+    if (count)
+        found(checking, "artefacts", STORE_DAMAGED,
+              "%zu of the %zu that the log names %s missing: %s. hone run puts back the copy of a "
+              "task's file that is still on disk as it was",
+              count, checking->named.len, count == 1 ? "is" : "are", names.at);
+    buf_free(&names);
+}
+
 static void checkpoints_check(struct checking *checking, const char *folder) {
     const struct tune_state *state = checking->state;
-    size_t whole = 0, missing = 0, other = 0;
+    size_t whole = 0, missing = 0, other = 0, gone = 0;
+    struct buf names = {0};
     for (size_t i = 0; i < state->attempts.len; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
         char *path = attempt->path ? path_join(folder, attempt->path) : NULL;
@@ -52,6 +67,8 @@ static void checkpoints_check(struct checking *checking, const char *folder) {
         bool same = text && str_equal((struct str){text, size}, str_of(source));
         whole += same;
         missing += path && !text;
+        if (path && !text && attempt->status != TUNE_STATUS_OPEN)
+            tune_name_list(&names, gone++, path_base(attempt->path));
         other += text && !same;
         if (text && !same)
             found(checking, "checkpoints", STORE_DAMAGED, "%.200s is not the kernel of attempt %zu",
@@ -60,11 +77,17 @@ static void checkpoints_check(struct checking *checking, const char *folder) {
         free(text);
         free(path);
     }
-    if (!other)
-        found(checking, "checkpoints", missing ? STORE_UNPROVEN : STORE_WHOLE,
-              missing ? "%zu are the same as in the log, %zu were not written yet"
-                      : "%zu, each the same as in the log",
-              whole, missing);
+    if (gone)
+        found(
+            checking, "checkpoints", STORE_UNPROVEN,
+            "%zu of decided attempts %s gone: %s. hone run writes what is gone again from the log",
+            gone, gone == 1 ? "is" : "are", names.at);
+    if (!other && (missing > gone || !gone))
+        found(checking, "checkpoints", missing > gone ? STORE_UNPROVEN : STORE_WHOLE,
+              missing > gone ? "%zu are the same as in the log, %zu were not written yet"
+                             : "%zu, each the same as in the log",
+              whole, missing - gone);
+    buf_free(&names);
 }
 
 /* Rows stand in the order in which attempts were decided, and each says what was known then: what
@@ -118,6 +141,8 @@ static bool read_one(void *data, const struct store_event *event) {
     tune_state_apply_read(checking->state, event->seq, event->wall_ms, said);
     if (said->is_read)
         rows_expect(checking, &said->event);
+    if (said->is_read && said->event.is == TUNE_EVENT_CLOSURE)
+        tune_named_closure(&checking->named, &said->event);
     arena_reset(checking->arena);
     return true;
 }
@@ -208,10 +233,12 @@ static void derived_check(struct checking *checking, const char *folder) {
     checking->arena = arena_new();
     tune_log_leave(checking->state, &store);
     if (store && store_replay(store, 0, read_one, checking, &err)) {
+        artefacts_check(checking, folder);
         checkpoints_check(checking, folder);
         experiments_check(checking, folder);
         memory_check(checking, folder);
     }
+    tune_named_free(&checking->named);
     by_hash_free(&checking->rows);
     vec_free(&checking->attempts);
     vec_free(&checking->from);
@@ -347,6 +374,33 @@ static bool repair_note(const char *to, const struct store_repaired *done, struc
     return ok;
 }
 
+static bool name_one(void *data, const struct store_event *event) {
+    struct checking *checking = data;
+    struct tune_event_said *said =
+        tune_event_hear(checking->arena, event->type, event->payload, true);
+    tune_state_apply_read(checking->state, event->seq, event->wall_ms, said);
+    if (said->is_read && said->event.is == TUNE_EVENT_CLOSURE)
+        tune_named_closure(&checking->named, &said->event);
+    arena_reset(checking->arena);
+    return true;
+}
+
+/* What nothing has any more, a repair cannot bring back: it is said. */
+static void missing_note(const char *to, struct tune_repaired *done) {
+    struct err err = {0};
+    struct store *store = store_open(to, true, &err);
+    struct checking checking = {.state = tune_state_new(), .arena = arena_new()};
+    tune_log_leave(checking.state, &store);
+    if (store && store_replay(store, 0, name_one, &checking, &err)) {
+        tune_named_state(&checking.named, checking.state);
+        done->missing = tune_named_missing(&checking.named, to, &done->names);
+    }
+    tune_named_free(&checking.named);
+    arena_free(checking.arena);
+    tune_state_free(checking.state);
+    store_close(store);
+}
+
 bool tune_session_repair(const char *folder, const char *to, struct tune_repaired *done,
                          struct err *err) {
     struct behind behind = {.folder = to};
@@ -359,6 +413,8 @@ bool tune_session_repair(const char *folder, const char *to, struct tune_repaire
               repair_note(to, &done->store, err);
     if (ok)
         memory_repair(folder, to, &done->store);
+    if (ok)
+        missing_note(to, done);
     done->kernels = behind.kernels;
     buf_free(&behind.events);
     return ok;

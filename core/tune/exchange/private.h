@@ -20,6 +20,23 @@ bool tune_row_write(struct tune_session *session, const struct tune_attempt *att
 /* The same of several, now or, where there are many, in slices. */
 void tune_derive_chosen(struct tune_session *session, const struct tune_chosen *chosen);
 
+/* checkpoints.c: when a file was written, in nanoseconds. Writes the kernel of an attempt as a file
+ * where there is none. */
+struct stat;
+int64_t tune_ns_of(const struct stat *st);
+bool tune_checkpoint_write(struct tune_session *session, const struct tune_attempt *attempt,
+                           struct err *err) CC_MUST_USE;
+
+/* kept.c: artefacts that the log names: by hash, what each is, in a text. Add those of a state; of
+ * an event "closure". Free it with tune_named_free. Missing: how many of them are not in a
+ * session's folder, and the names of the first. */
+void tune_named_state(struct map *named, const struct tune_state *state);
+void tune_named_closure(struct map *named, const struct tune_event *event);
+void tune_named_free(struct map *named);
+/* One name more of a list in a sentence, which has `count`; only the first few are in it. */
+void tune_name_list(struct buf *names, size_t count, const char *name);
+size_t tune_named_missing(const struct map *named, const char *session, struct buf *names);
+
 /* rows.c: the rows of one attempt, in all tables. */
 bool tune_attempt_rows(const struct tune_state *state, const struct tune_attempt *attempt,
                        tune_row_fn *put, void *data, struct err *err) CC_MUST_USE;

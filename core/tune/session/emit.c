@@ -198,6 +198,21 @@ const char *tune_session_note(const struct tune_session *session) {
     return store_note(session->store) ? store_note(session->store) : session->rescued;
 }
 
+void tune_note(struct tune_session *session, const char *format, ...) {
+    struct buf text = {0};
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "session", "%s", text.at);
+    buf_printf(&session->notes, "%s\n", text.at);
+    buf_free(&text);
+}
+
+char *tune_session_notes(struct tune_session *session) {
+    return session->notes.len ? buf_take(&session->notes) : NULL;
+}
+
 char *tune_session_artefact(const struct tune_session *session, const char *hash, struct err *err) {
     return store_artefact_read(session->store, hash, NULL, err);
 }

@@ -145,7 +145,9 @@ struct tune_session {
     struct loop_timer *deadline;         /* gives up what runs before a limit is passed; */
     enum tune_budget deadline_of;        /* the limit */
     char *trouble, *task_path;
-    char *rescued; /* where a session that was here is, as a sentence; NULL */
+    struct buf notes; /* see tune_session_notes */
+    int64_t left_ns;  /* when its files were written last, before it was opened */
+    char *rescued;    /* where a session that was here is, as a sentence; NULL */
     char *kernel_now,
         *reference_now; /* files of the task as it was opened; the latter may be NULL */
     bool is_builtin;    /* the kernel is no file */
@@ -165,6 +167,8 @@ struct tune_session {
 bool tune_emit(struct tune_session *session, int lane, const struct tune_event *event);
 /* A trouble that the person is told of until it is over. */
 void tune_trouble_set(struct tune_session *session, const char *text);
+/* A warning in the log that is also one of tune_session_notes. */
+void tune_note(struct tune_session *session, const char *format, ...) CC_PRINTF(2, 3);
 bool tune_emit_log(struct tune_session *session, int lane, enum tune_level level, const char *phase,
                    const char *format, ...) CC_PRINTF(5, 6);
 /* Goes on as far as it can without waiting for anything. */

@@ -43,6 +43,9 @@ const char *tune_session_folder(const struct tune_session *session);
 const char *tune_session_proposer(const struct tune_session *session);
 /* What was odd about its files when it was opened, although no event is doubtful; NULL: nothing. */
 const char *tune_session_note(const struct tune_session *session);
+/* What was wrong in its folder and was made good, or could not be: lines in a new string, each of
+ * which is told once; NULL: nothing. */
+char *tune_session_notes(struct tune_session *session) CC_MUST_USE;
 char *tune_session_artefact(const struct tune_session *session, const char *hash,
                             struct err *err) CC_MUST_USE;
 

@@ -33,8 +33,10 @@ bool tune_asks_person(const struct tune_state *state) {
  * processes of a session. */
 void tune_budget_clock(struct tune_state *state, enum tune_event_is is, int64_t wall_ms) {
     bool works = state->running && state->wait == TUNE_WAIT_NOTHING && !tune_asks_person(state);
-    if (works && is != TUNE_EVENT_RESUMED && wall_ms > state->own->clock_ms)
-        state->budgets[TUNE_BUDGET_WALL_S].spent += (double)(wall_ms - state->own->clock_ms) / 1000;
+    /* A log may have any time in it, and the difference of two may not fit. */
+    double took_ms = (double)wall_ms - (double)state->own->clock_ms;
+    if (works && is != TUNE_EVENT_RESUMED && took_ms > 0)
+        state->budgets[TUNE_BUDGET_WALL_S].spent += took_ms / 1000;
     state->own->clock_ms = wall_ms;
 }
 
