@@ -159,8 +159,13 @@ void mcp_call_stands(struct mcp_call *call, const char *before) {
     const char *doing = state->steps[state->step].doing;
     snprintf(text, sizeof text, "%s%s%s%s", before, tune_step_word(state->step), doing ? ": " : "",
              doing ? doing : "");
+    int awaited = tune_session_wants_kernel(call->client->server->options.session);
     if (state->wait == TUNE_WAIT_GATE)
         snprintf(text, sizeof text, "a person decides: %s", tune_step_word(state->wait_step));
+    else if (awaited)
+        snprintf(text, sizeof text, "%sthe kernel of plan %d is awaited", before, awaited);
+    else if (!state->running && !call->client->server->options.drives)
+        snprintf(text, sizeof text, "%sa person starts the loop", before);
     if (!strcmp(text, call->told))
         return;
     memcpy(call->told, text, sizeof text);

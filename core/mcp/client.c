@@ -29,6 +29,9 @@ void mcp_client_name(struct mcp_client *client, const cJSON *info) {
             (*at >= '0' && *at <= '9') || strchr("-_.", *at))
             client->name[len++] = *at;
     client->name[len] = 0;
+    if (!client->named)
+        mcp_owner_comes(client, NULL);
+    client->named = true;
 }
 
 /* ---------------------------------------------------------------------------------- requests */
@@ -159,6 +162,8 @@ struct mcp_client *mcp_client_new(struct mcp_server *server, mcp_send_fn *send, 
 void mcp_client_goes_on(struct mcp_client *client, const struct mcp_client *before) {
     client->revision = before->revision;
     memcpy(client->name, before->name, sizeof client->name);
+    client->named = before->named;
+    mcp_owner_comes(client, before);
 }
 
 bool mcp_client_rests(const struct mcp_client *client) {
@@ -187,5 +192,6 @@ void mcp_client_free(struct mcp_client *client) {
     while (*place != client)
         place = &(*place)->next;
     *place = client->next;
+    mcp_owner_goes(client);
     free(client);
 }

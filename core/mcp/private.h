@@ -30,6 +30,11 @@ void mcp_turn_ask(struct mcp_turns *turns, struct mcp_turn *turn);
 void mcp_turn_end(struct mcp_turn *turn);
 void mcp_turns_stop(struct mcp_turns *turns); /* nobody queues any more */
 
+/* Who handed something in, as long as it is connected. */
+struct mcp_owner {
+    struct mcp_client *client; /* NULL: it has gone, or is not here again yet, */
+    uint64_t gone_ns;          /* since then */
+};
 struct mcp_server {
     struct mcp_options options;
     struct mcp_client *clients;
@@ -38,6 +43,9 @@ struct mcp_server {
     bool began;                   /* it had the first kernel measured */
     struct runner_checks *checks; /* the child that checks kernels; NULL: not yet */
     struct mcp_turns evaluations, commands;
+    VEC(struct mcp_owner) owners; /* by number, of what was handed in */
+    uint64_t began_ns;
+    struct loop_timer *patience; /* with a plan whose agent has gone; NULL: none waits */
 };
 
 struct mcp_client {
@@ -48,6 +56,7 @@ struct mcp_client {
     struct mcp_call *calls; /* under way */
     const char *revision;   /* that the connection agreed on; NULL: none yet */
     char name[48];          /* as the client calls itself; "" */
+    bool named;
 };
 
 /* A request, until it is answered. */
@@ -180,10 +189,22 @@ void mcp_put_profile(cJSON *object, const struct tune_state *state,
 void mcp_line_print(const char *source, int number, struct buf *out);
 /* tool_attempt.c: the changed lines, each run with its place; not without end. */
 void mcp_diff_print(struct buf *out, const char *a, const char *b);
+/* The kernel that the loop waits for, of plan `number`; appended. */
+void mcp_awaited_print(const struct mcp_server *server, int number, struct buf *out);
 cJSON *mcp_submission_write(const struct mcp_call *call, int number) CC_MUST_USE;
+
+/* tool_submit.c: whether nothing comes of what waits, as the loop stands. */
+bool mcp_loop_stands(const struct mcp_server *server);
 
 /* server.c: has the first kernel measured, once, where the loop is the server's to start. */
 void mcp_server_begin(struct mcp_server *server);
+/* Whose a submission is; NULL: nobody's who is connected. A client that comes back under the name
+ * that it had has what it left behind, and what a client owned it may hand over. */
+struct mcp_client *mcp_owner_of(const struct mcp_server *server, int number);
+void mcp_owner_set(struct mcp_client *client, int number);
+void mcp_owner_comes(struct mcp_client *client, const struct mcp_client *before);
+void mcp_owner_goes(const struct mcp_client *client);
+#define MCP_GONE_S 30 /* a plan waits so long for an agent that has gone */
 
 /* resources.c, prompts.c: methods. */
 void mcp_resources_list(struct mcp_call *call);

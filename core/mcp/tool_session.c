@@ -13,13 +13,19 @@
 
 /* ------------------------------------------------------------------------------------- status */
 
-static void loop_put(cJSON *object, const struct tune_state *state) {
+static void loop_put(cJSON *object, const struct mcp_server *server) {
+    const struct tune_state *state = tune_session_state(server->options.session);
+    int awaited = tune_session_wants_kernel(server->options.session);
+    struct buf text = {0};
+    if (awaited && state->wait == TUNE_WAIT_NOTHING)
+        mcp_awaited_print(server, awaited, &text);
     cJSON *loop = cJSON_AddObjectToObject(object, "loop");
     cJSON_AddBoolToObject(loop, "running", state->running);
     cJSON_AddStringToObject(loop, "step", tune_step_word(state->step));
     cJSON_AddNumberToObject(loop, "round", state->round);
-    cJSON_AddStringToObject(loop, "waits", tune_wait_word(state->wait));
-    mcp_put_text(loop, "waits_for", state->wait_text);
+    cJSON_AddStringToObject(loop, "waits", text.len ? "kernel" : tune_wait_word(state->wait));
+    mcp_put_text(loop, "waits_for", text.len ? text.at : state->wait_text);
+    buf_free(&text);
     mcp_put_text(loop, "trouble", state->trouble);
 }
 
@@ -85,7 +91,7 @@ void mcp_tool_status(struct mcp_call *call) {
                                                      : "a workbench");
     cJSON_AddBoolToObject(object, "read_only", state->read_only);
     cJSON_AddNumberToObject(object, "agents", (double)mcp_server_clients(server));
-    loop_put(object, state);
+    loop_put(object, server);
     gates_put(object, state, server->options.approves);
     budgets_put(object, state);
     kernels_put(object, state);

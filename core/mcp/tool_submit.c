@@ -41,12 +41,13 @@ static void on_deadline(void *data) {
     answer(own);
 }
 
-/* Whether nothing comes of it while the loop stands and nobody decides at a gate. */
-static bool stands(const struct mcp_call *call) {
-    const struct mcp_server *server = call->client->server;
-    const struct tune_state *state = mcp_state(call);
-    return !server->soon && state->wait != TUNE_WAIT_GATE &&
-           !tune_session_is_busy(server->options.session);
+/* Whether nothing comes of it until a person does more than to start the loop. A loop that is
+ * paused or was never started is waited for: who is told to call wait would ask without end. */
+bool mcp_loop_stands(const struct mcp_server *server) {
+    const struct tune_state *state = tune_session_state(server->options.session);
+    return !server->soon && !tune_session_is_busy(server->options.session) &&
+           (state->trouble || state->read_only || state->changed.len ||
+            state->wait == TUNE_WAIT_STOPPED);
 }
 
 static void look(struct mcp_call *call) {
@@ -55,7 +56,8 @@ static void look(struct mcp_call *call) {
     struct tune_submission_view view;
     bool known = tune_submission_look(state, own->number, &view);
     bool wanted = tune_session_wants_kernel(call->client->server->options.session) == own->number;
-    if (!known || view.is == TUNE_SUBMISSION_ENDED || wanted || stands(call))
+    if (!known || view.is == TUNE_SUBMISSION_ENDED || wanted ||
+        mcp_loop_stands(call->client->server))
         answer(own);
     else
         mcp_call_stands(call, view.is == TUNE_SUBMISSION_QUEUED ? "queued behind " : "");
@@ -114,6 +116,18 @@ static struct tune_plan plan_of(const struct mcp_call *call, const char *author)
                               .lane = -1};
 }
 
+/* Who hands in another kernel than that of the plan which the loop waits for has left the plan. */
+static void own_plan_end(struct mcp_call *call, const char *author, int number) {
+    struct mcp_server *server = call->client->server;
+    int wanted = tune_session_wants_kernel(server->options.session);
+    struct buf why = {0};
+    if (!wanted || mcp_owner_of(server, wanted) != call->client)
+        return;
+    buf_printf(&why, "%s handed in another kernel in its place, submission %d", author, number);
+    (void)tune_session_give_up(server->options.session, wanted, why.at);
+    buf_free(&why);
+}
+
 /* `source` NULL: a plan alone. *err may be set already. */
 static void hand_in(struct mcp_call *call, const char *source, double seconds, struct err *err) {
     struct tune_session *session = call->client->server->options.session;
@@ -125,6 +139,10 @@ static void hand_in(struct mcp_call *call, const char *source, double seconds, s
         number = tune_session_carry_out(session, of, author.at, source, err) ? of : 0;
     else if (err->kind == ERR_NONE)
         number = tune_session_submit(session, &plan, source, err);
+    if (number)
+        mcp_owner_set(call->client, number);
+    if (number && source && !of)
+        own_plan_end(call, author.at, number);
     buf_free(&author);
     if (number)
         wait_for(call, number, seconds);

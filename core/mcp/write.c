@@ -158,8 +158,25 @@ void mcp_put_profile(cJSON *object, const struct tune_state *state,
 
 /* -------------------------------------------------------------------- what was handed in */
 
-/* What it waits for, and who can do something about it. */
-static void waits_put(cJSON *object, const struct tune_state *state, bool under_way, bool wanted) {
+void mcp_awaited_print(const struct mcp_server *server, int number, struct buf *out) {
+    const struct tune_plan *plan =
+        &tune_session_state(server->options.session)->submissions.at[number - 1].plan;
+    buf_printf(out, "the kernel of plan %d (%s), which %s hands in with submit", number,
+               plan->title ? plan->title : "-", plan->author ? plan->author : "an agent");
+    if (!mcp_owner_of(server, number))
+        buf_printf(out,
+                   "; that agent has gone, and the plan is given up if it is not back within "
+                   "%d s",
+                   MCP_GONE_S);
+}
+
+/* What it waits for, and who can do something about it. `awaited`: the plan whose kernel the loop
+ * waits for, and which this may be; 0: none. */
+static void waits_put(cJSON *object, const struct mcp_call *call, int number, bool under_way,
+                      int awaited) {
+    const struct tune_state *state = mcp_state(call);
+    const struct mcp_server *server = call->client->server;
+    bool wanted = number == awaited;
     struct buf text = {0};
     if (wanted)
         buf_puts(&text, "its kernel: an agent hands it in");
@@ -176,17 +193,32 @@ static void waits_put(cJSON *object, const struct tune_state *state, bool under_
     else if (state->wait != TUNE_WAIT_NOTHING)
         buf_printf(&text, "%s: %s", tune_wait_word(state->wait),
                    state->wait_text ? state->wait_text : "a person starts the loop");
+    else if (awaited)
+        mcp_awaited_print(server, awaited, &text);
+    else if (!state->running && !server->options.drives)
+        buf_puts(&text, "a person starts the loop");
     else
         buf_printf(&text, "step %s of round %d", tune_step_word(state->step), state->round);
     cJSON_AddStringToObject(object, "waits_for", text.at);
     buf_free(&text);
 }
 
-static const char *next_step(const struct tune_submission_view *view, bool wanted) {
-    if (wanted)
+static const char *next_step(const struct mcp_call *call, int number, int awaited,
+                             const struct tune_submission_view *view) {
+    const struct mcp_server *server = call->client->server;
+    bool plan_alone = !mcp_state(call)->submissions.at[number - 1].source;
+    if (awaited == number)
         return "write the kernel of this plan and submit it with plan, this number";
+    if (view->is != TUNE_SUBMISSION_ENDED && awaited &&
+        mcp_owner_of(server, awaited) == call->client)
+        return "hand in the kernel of your own plan, for which the loop waits (waits_for); a "
+               "kernel without plan takes its place";
+    if (view->is != TUNE_SUBMISSION_ENDED && mcp_loop_stands(server))
+        return "tell your person what waits_for says; until then wait answers at once";
     if (view->is != TUNE_SUBMISSION_ENDED)
         return "call wait";
+    if (view->refused && view->by_loop && plan_alone)
+        return "the plan was given up, by the reason; submit a kernel with a title to go on";
     if (view->refused && view->by_loop)
         return "hand in another kernel; this one was not tried";
     switch (view->status) {
@@ -230,7 +262,7 @@ static void edit_put(cJSON *object, const struct tune_state *state, int number,
 cJSON *mcp_submission_write(const struct mcp_call *call, int number) {
     const struct tune_session *session = call->client->server->options.session;
     const struct tune_state *state = tune_session_state(session);
-    bool wanted = tune_session_wants_kernel(session) == number;
+    int awaited = tune_session_wants_kernel(session);
     static const char *const words[] = {"queued", "under way", "ended"};
     struct tune_submission_view view;
     cJSON *object = cJSON_CreateObject();
@@ -241,13 +273,13 @@ cJSON *mcp_submission_write(const struct mcp_call *call, int number) {
     cJSON_AddStringToObject(object, "state", words[view.is]);
     mcp_put_text(object, "title", state->submissions.at[number - 1].plan.title);
     mcp_put_text(object, "author", state->submissions.at[number - 1].plan.author);
-    const struct tune_plan *plan = wanted ? tune_lane_plan(state, view.lane) : NULL;
+    const struct tune_plan *plan = awaited == number ? tune_lane_plan(state, view.lane) : NULL;
     if (plan) { /* a person may have edited it */
         mcp_put_text(object, "plan_title", plan->title);
         mcp_put_text(object, "plan_what", plan->what);
     }
     if (view.is != TUNE_SUBMISSION_ENDED)
-        waits_put(object, state, view.is == TUNE_SUBMISSION_UNDER_WAY, wanted);
+        waits_put(object, call, number, view.is == TUNE_SUBMISSION_UNDER_WAY, awaited);
     else
         cJSON_AddStringToObject(object, "status", tune_status_word(view.status));
     mcp_put_text(object, "reason", view.reason);
@@ -263,6 +295,6 @@ cJSON *mcp_submission_write(const struct mcp_call *call, int number) {
         mcp_put_limited(object, "bound_by", attempt);
         put_findings(object, state, attempt->id, 10);
     }
-    cJSON_AddStringToObject(object, "next", next_step(&view, wanted));
+    cJSON_AddStringToObject(object, "next", next_step(call, number, awaited, &view));
     return object;
 }

@@ -86,6 +86,9 @@ set_tests_properties(cli/mcp_wire PROPERTIES LABELS session TIMEOUT 900)
 add_test(NAME cli/mcp_given COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/mcp_given.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/mcp_given PROPERTIES LABELS session TIMEOUT 300)
+add_test(NAME cli/mcp_plans COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/mcp_plans.py
+         $<TARGET_FILE:hone>)
+set_tests_properties(cli/mcp_plans PROPERTIES LABELS session TIMEOUT 900)
 # Kernels that cheat; and of honest ones here some, all of them by the label bench.
 add_test(NAME cli/cheats COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/cheats.py
          $<TARGET_FILE:hone> 4)

@@ -40,6 +40,9 @@ void tune_sweep_tell(struct tune_session *session, const struct tune_plan *plan)
  * none waits. A submission as a candidate; false for a plan of another kind. */
 bool tune_submission_plan(struct tune_session *session, int lane);
 bool tune_submission_rewrite(const struct tune_plan *plan, struct tune_reply *reply);
+/* The answer to a rewrite is the kernel that an agent hands in for its own plan; `why` the proposer
+ * does not write it, for the log (NULL). False for a plan of another kind. */
+bool tune_submission_await(struct tune_reply *reply, const char *why);
 /* The plan as a proposer is to carry it out. One that an agent handed in without a kernel may name,
  * as its strategy, an edit of the rewriter by its key. */
 struct tune_plan tune_submission_carried(const struct tune_state *state,

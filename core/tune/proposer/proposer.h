@@ -32,9 +32,12 @@ struct tune_proposer *tune_agents_new(void) CC_MUST_USE;
  * which says what to do. It is in the log then, so no end of this process loses it. */
 int tune_session_submit(struct tune_session *session, const struct tune_plan *plan,
                         const char *source, struct err *err) CC_MUST_USE;
-/* The submission, a plan alone, whose kernel the loop waits for: nobody but agents proposes here.
- * 0: none. */
+/* The submission, a plan alone, whose kernel the loop waits for: nobody here writes it but an
+ * agent. 0: none. */
 int tune_session_wants_kernel(const struct tune_session *session);
+/* No kernel comes for that plan, and why, for log, history and agents: the next one's turn comes.
+ * False where it is not waited for. */
+bool tune_session_give_up(struct tune_session *session, int number, const char *why);
 /* Hands that kernel in. False and *err (usage) where it is not waited for. */
 bool tune_session_carry_out(struct tune_session *session, int number, const char *author,
                             const char *source, struct err *err) CC_MUST_USE;

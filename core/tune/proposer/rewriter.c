@@ -415,7 +415,8 @@ static void answer(struct job *job) {
     if (lacks_inputs(job)) {
         answer_without_inputs(job);
     } else if (!job->ok) {
-        tune_reply_failed(job->reply, job->err.text);
+        if (!job->key || !tune_submission_await(job->reply, job->err.text))
+            tune_reply_failed(job->reply, job->err.text);
     } else if (job->key) {
         tune_reply_candidate(job->reply, buf_str(&job->source));
     } else {
@@ -521,9 +522,11 @@ static void rewrite(void *self, const struct tune_context *context, const struct
         return;
     }
     if (!plan_->key || !*plan_->key) {
-        tune_reply_failed(reply,
-                          "the rewriter carries out its own plans only; write the kernel yourself "
-                          "or choose a model");
+        /* a plan that came while nobody but agents proposed is still theirs */
+        if (!tune_submission_await(reply, "the rewriter carries out its own plans only"))
+            tune_reply_failed(reply,
+                              "the rewriter carries out its own plans only; write the kernel "
+                              "yourself or choose a model");
         return;
     }
     struct job *job = job_new(self, context, reply);

@@ -15,23 +15,6 @@
 #define MOST_WAITING 64
 #define KERNEL_LIMIT_MS 1800000 /* for the kernel of a plan */
 
-/* Agents as a proposer: they take part by themselves, and are asked for nothing but the kernels of
- * plans that they handed in without one. */
-struct agents {
-    struct tune_proposer proposer;
-    struct tune_reply *reply; /* for which a kernel is to come; NULL: none */
-    struct loop_timer *limit;
-};
-
-static void rewrite(void *self, const struct tune_context *context, const struct tune_plan *plan,
-                    struct tune_reply *reply);
-
-/* Those of a session that takes kernels of agents alone; NULL: it has another proposer. */
-static struct agents *agents_of(const struct tune_session *session) {
-    return session->proposer && session->proposer->rewrite == rewrite ? session->proposer->self
-                                                                      : NULL;
-}
-
 /* ------------------------------------------------------------------------------- handing in */
 
 static int waiting(const struct tune_state *state) {
@@ -122,21 +105,55 @@ int tune_session_submit(struct tune_session *session, const struct tune_plan *pl
 }
 
 int tune_session_wants_kernel(const struct tune_session *session) {
-    const struct agents *agents = agents_of(session);
+    const struct tune_reply *reply = session->awaited;
     const struct tune_submission *submission =
-        agents && agents->reply ? tune_submission_of(session->state, &agents->reply->plan) : NULL;
+        reply ? tune_submission_of(session->state, &reply->plan) : NULL;
     return submission ? (int)(submission - session->state->submissions.at) + 1 : 0;
 }
 
-static void reply_forget(struct agents *agents) {
-    loop_timer_stop(agents->limit);
-    agents->limit = NULL;
-    agents->reply = NULL;
+static struct tune_reply *awaited_take(struct tune_session *session) {
+    struct tune_reply *reply = session->awaited;
+    loop_timer_stop(session->awaited_until);
+    session->awaited_until = NULL;
+    session->awaited = NULL;
+    return reply;
+}
+
+static void on_limit(void *data) {
+    struct tune_session *session = data;
+    session->awaited_until = NULL;
+    tune_reply_failed(awaited_take(session), "no kernel came for this plan within half an hour");
+}
+
+bool tune_submission_await(struct tune_reply *reply, const char *why) {
+    struct tune_session *session = reply->work.session;
+    const struct tune_submission *submission = tune_submission_of(session->state, &reply->plan);
+    struct buf text = {0};
+    if (!submission || session->awaited)
+        return false;
+    session->awaited = reply;
+    session->awaited_until = loop_timer_start(session->loop, KERNEL_LIMIT_MS, 0, on_limit, session);
+    buf_printf(&text,
+               "%s%sthe plan goes on with its kernel, which %s is to hand in (submit, plan %d)",
+               why ? why : "", why ? "; " : "",
+               submission->plan.author ? submission->plan.author : "an agent",
+               (int)(submission - session->state->submissions.at) + 1);
+    tune_reply_log(reply, text.at);
+    buf_free(&text);
+    return true;
+}
+
+bool tune_session_give_up(struct tune_session *session, int number, const char *why) {
+    if (!number || tune_session_wants_kernel(session) != number)
+        return false;
+    tune_emit_log(session, session->awaited->work.lane, TUNE_LEVEL_WARNING, "agent",
+                  "plan %d is given up: %s", number, why);
+    tune_reply_failed(awaited_take(session), why);
+    return true;
 }
 
 bool tune_session_carry_out(struct tune_session *session, int number, const char *author,
                             const char *source, struct err *err) {
-    struct agents *agents = agents_of(session);
     if (!number || tune_session_wants_kernel(session) != number)
         return err_set(err, ERR_USAGE,
                        "plan %d waits for no kernel: its turn has not come, a person has not "
@@ -149,8 +166,7 @@ bool tune_session_carry_out(struct tune_session *session, int number, const char
                    TUNE_EVENT(SUBMITTED, submitted, .plan = &plan, .source = source)))
         return err_set(err, ERR_ENVIRONMENT, "it could not be written down: %s",
                        session->trouble ? session->trouble : "the session was halted");
-    struct tune_reply *reply = agents->reply;
-    reply_forget(agents);
+    struct tune_reply *reply = awaited_take(session);
     tune_reply_author(reply, author);
     tune_reply_candidate(reply, str_of(source));
     return true;
@@ -195,47 +211,26 @@ static void plan(void *self, const struct tune_context *context, struct tune_rep
     tune_reply_failed(reply, "no kernel waits; agents hand them in (hone mcp)");
 }
 
-static void on_limit(void *data) {
-    struct agents *agents = data;
-    struct tune_reply *reply = agents->reply;
-    agents->limit = NULL;
-    agents->reply = NULL;
-    tune_reply_failed(reply, "no kernel came for this plan within half an hour");
-}
-
 static void rewrite(void *self, const struct tune_context *context, const struct tune_plan *plan,
                     struct tune_reply *reply) {
-    struct agents *agents = self;
-    (void)context, (void)plan;
-    if (!tune_submission_of(reply->work.session->state, &reply->plan)) {
+    (void)self, (void)context, (void)plan;
+    if (!tune_submission_await(reply, NULL))
         tune_reply_failed(reply, "nobody here carries out plans; agents hand in whole kernels");
-        return;
-    }
-    agents->reply = reply;
-    agents->limit =
-        loop_timer_start(reply->work.session->loop, KERNEL_LIMIT_MS, 0, on_limit, agents);
-    tune_reply_log(reply, "the plan goes on with its kernel, which an agent is to hand in");
-}
-
-static void cancel(void *self, struct tune_reply *reply) {
-    struct agents *agents = self;
-    if (agents->reply == reply)
-        reply_forget(agents);
 }
 
 static void agents_free(void *self) {
-    reply_forget(self);
     free(self);
 }
 
+/* They take part by themselves, and are asked for nothing but the kernels of plans that they handed
+ * in without one. */
 struct tune_proposer *tune_agents_new(void) {
-    struct agents *agents = mem_alloc(1, sizeof *agents);
-    agents->proposer = (struct tune_proposer){.name = "agents",
-                                              .asks_nobody = true,
-                                              .self = agents,
-                                              .plan = plan,
-                                              .rewrite = rewrite,
-                                              .cancel = cancel,
-                                              .free = agents_free};
-    return &agents->proposer;
+    struct tune_proposer *agents = mem_alloc(1, sizeof *agents);
+    *agents = (struct tune_proposer){.name = "agents",
+                                     .asks_nobody = true,
+                                     .self = agents,
+                                     .plan = plan,
+                                     .rewrite = rewrite,
+                                     .free = agents_free};
+    return agents;
 }

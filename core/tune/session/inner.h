@@ -121,7 +121,9 @@ struct tune_session {
     int questions; /* requests to the proposer at once, at most */
     double prune;  /* times its parent's modelled time: a kernel that is slower is not measured */
     struct tune_reply *replies;
-    int asking; /* calls of the proposer's functions that have not returned */
+    int asking;                 /* calls of the proposer's functions that have not returned */
+    struct tune_reply *awaited; /* whose kernel an agent is to hand in; NULL: none */
+    struct loop_timer *awaited_until;
     struct tune_evaluation *evaluations;
     struct tune_follow *follow;   /* read-only: looks for new events; NULL */
     struct tune_opening *opening; /* of a log that is still being read; NULL */

@@ -76,7 +76,11 @@ static void reply_give_up(struct tune_reply *reply) {
     struct tune_session *session = reply->work.session;
     if (reply->done)
         return;
-    if (session->proposer->cancel && !reply->learnt)
+    if (session->awaited == reply) { /* an agent's turn: the proposer was not asked */
+        loop_timer_stop(session->awaited_until);
+        session->awaited_until = NULL;
+        session->awaited = NULL;
+    } else if (session->proposer->cancel && !reply->learnt)
         session->proposer->cancel(session->proposer->self, reply);
     reply->done = true;
 }
