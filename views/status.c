@@ -463,6 +463,11 @@ bool status_unfinished(const struct views *views, struct buf *out) {
         running_print(views, out);
     } else if (state->running) {
         buf_puts(out, "The loop runs. It will wait until you come back and start it. ");
+    } else if (state->round && state->wait != TUNE_WAIT_STOPPED) {
+        buf_printf(out,
+                   "The loop is paused in round %d. It waits there until you come back and start "
+                   "it. ",
+                   state->round);
     }
     return out->len > 0;
 }

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #define MAX_KERNEL_BYTES ((size_t)16 << 20)
+#define MAX_BEGUN 50                      /* files of a folder that are looked into, */
+#define MAX_NAMED 4                       /* and that are named */
 #define MAX_ABOUT_BYTES ((size_t)1 << 20) /* of session.json */
 
 void task_free(struct task *task) {
@@ -199,21 +201,56 @@ static struct task *open_file(const char *path, const char *reference, struct er
     return task;
 }
 
-/* The first Python file of the folder, by name, that may be a kernel. A new string; NULL: none. */
-static char *kernel_in(const char *path) {
+typedef VEC(char *) names_vec;
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Whether a file of the folder speaks of NKI, as a kernel does and a reference does not. */
+static bool speaks_of_nki(const char *folder, const char *name) {
+    char *path = path_join(folder, name);
+    struct err err = {0};
+    char *text = file_read(path, MAX_ABOUT_BYTES, NULL, &err);
+    bool speaks = text && strstr(text, "nki");
+    free(text);
+    free(path);
+    return speaks;
+}
+
+/* The Python files of the folder that may be kernels, by name; `nki`: only those that speak of
+ * it. */
+static void kernels_in(const char *path, bool nki, names_vec *names) {
     DIR *dir = opendir(path);
-    char *found = NULL;
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         bool fits = str_ends(str_of(entry->d_name), ".py") && entry->d_name[0] != '.' &&
                     strcmp(entry->d_name, "reference.py") != 0;
-        if (!fits || (found && strcmp(found, entry->d_name) < 0))
-            continue;
-        free(found);
-        found = mem_strdup(entry->d_name);
+        if (fits && names->len < MAX_BEGUN && (!nki || speaks_of_nki(path, entry->d_name)))
+            *vec_push(names) = mem_strdup(entry->d_name);
     }
     if (dir)
         closedir(dir);
-    return found;
+    if (names->len)
+        qsort(names->at, names->len, sizeof *names->at, by_name);
+}
+
+/* "add.py", or "one of add.py, mul.py". A new string; NULL: there is none. */
+static char *kernel_in(const char *path) {
+    names_vec names = {0};
+    struct buf text = {0};
+    kernels_in(path, true, &names);
+    if (!names.len)
+        kernels_in(path, false, &names);
+    if (names.len > 1)
+        buf_puts(&text, "one of ");
+    for (size_t i = 0; i < names.len && i < MAX_NAMED; i++)
+        buf_printf(&text, "%s%s", i ? ", " : "", names.at[i]);
+    if (names.len > MAX_NAMED)
+        buf_puts(&text, ", ...");
+    for (size_t i = 0; i < names.len; i++)
+        free(names.at[i]);
+    vec_free(&names);
+    return text.len ? buf_take(&text) : NULL;
 }
 
 /* Says how to begin a task in a folder that has none. */

@@ -259,9 +259,12 @@ class Table(Commands):
         with tempfile.TemporaryDirectory() as folder:
             for name, part in ((None, "beside it reference.py"),
                                ("reference.py", f"hone new {folder} writes a first kernel"),
-                               ("add.py", "If add.py is the kernel")):
+                               ("add.py", "If add.py is the kernel"),
+                               ("ref_add.py", "If add.py is the kernel"),
+                               ("mul.py", "If one of add.py, mul.py is the kernel")):
                 if name:
-                    pathlib.Path(folder, name).write_text("")
+                    pathlib.Path(folder, name).write_text(
+                        "" if name.startswith("ref") else "import nki\n")
                 for command in ("run", "sim"):
                     done = run(command, folder)
                     self.assertEqual(done.returncode, 2)
@@ -270,6 +273,17 @@ class Table(Commands):
 
 
 class Sim(Commands):
+    def test_an_imported_file_that_cannot_be_read_is_said_to_be_so(self):
+        for number, make in enumerate((lambda at: at.mkdir(), lambda at: at.symlink_to(at.name))):
+            kernel = CURRENT.replace("import nki\n", "import nki\nfrom khelp import load\n", 1)
+            folder = make_task(f"unread{number}",
+                               kernel.replace("nisa.dma_copy(dst=tile", "load(dst=tile"))
+            make(folder / "khelp.py")
+            done = run("sim", folder)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertRegex(done.stdout + done.stderr, "cannot (read|open) [^ ]*khelp.py")
+            shutil.rmtree(folder)
+
     def test_a_kernel_imports_from_files_and_folders_beside_it(self):
         for place, statement in (("helper.py", "from helper import load"),
                                  ("parts/helper.py", "from parts.helper import load")):

@@ -212,6 +212,32 @@ static void put(const char *folder, const char *name, const char *text) {
     free(path);
 }
 
+static size_t beyond(const char *kernel) {
+    struct diag_list diags = {0};
+    struct nki_tree *tree = nki_parse(kernel, STR("import helper\nx = helper.tile(2)\n"), &diags);
+    struct nki_candidate_options options = {.path = kernel};
+    nki_lint_beyond(tree, &options, &diags);
+    size_t count = diags.all.len;
+    nki_tree_free(tree);
+    diag_free(&diags);
+    return count;
+}
+
+/* What is wrong is the helper, and that is told elsewhere. */
+static void a_helper_that_is_no_python_is_no_use_beyond_the_list(void **state) {
+    (void)state;
+    char folder[] = "/tmp/hone_guard_XXXXXX";
+    struct err err = {0};
+    assert_non_null(mkdtemp(folder));
+    char *kernel = path_join(folder, "kernel.py");
+    put(folder, "helper.py", "import os\n");
+    assert_true(beyond(kernel) > 0);
+    put(folder, "helper.py", "def tile(n:\n    return n\n");
+    assert_int_equal(beyond(kernel), 0);
+    assert_true(file_remove_tree(folder, &err));
+    free(kernel);
+}
+
 static void helpers_lend_what_they_define_within_the_list(void **state) {
     (void)state;
     static const struct {
@@ -277,6 +303,7 @@ int main(void) {
         cmocka_unit_test(what_stands_unchanged_stays_and_is_not_for_new_code),
         cmocka_unit_test(what_the_person_allowed_is_allowed_by_name),
         cmocka_unit_test(what_the_original_uses_beyond_the_list_is_told),
+        cmocka_unit_test(a_helper_that_is_no_python_is_no_use_beyond_the_list),
         cmocka_unit_test(helpers_lend_what_they_define_within_the_list),
         cmocka_unit_test(the_release_says_which_modules_there_are),
     };

@@ -323,9 +323,17 @@ static void report(struct lint *lint, const struct guard_finding *finding) {
                 (struct lint_detail){.name = finding->name, .hint = finding->near ? hint : NULL});
 }
 
+static bool helpers_are_whole(const struct guard_files *files) {
+    for (size_t i = 0; i < files->all.len; i++)
+        if (!files->all.at[i]->tree || files->all.at[i]->tree->errors)
+            return false;
+    return true;
+}
+
 /* Finds what the file does beyond the list. Findings that `original` has too are excused where the
- * candidate has them unchanged. */
-static void find_beyond(const struct nki_tree *tree, const struct nki_tree *original,
+ * candidate has them unchanged. False when a file that it imports cannot be read as Python: then
+ * much of what was found is about names of that file. */
+static bool find_beyond(const struct nki_tree *tree, const struct nki_tree *original,
                         const struct nki_candidate_options *options, struct diag_list *diags) {
     struct nki_lint_options none = {0};
     struct lint lint = {.tree = tree, .options = &none, .diags = diags};
@@ -343,17 +351,23 @@ static void find_beyond(const struct nki_tree *tree, const struct nki_tree *orig
     for (size_t i = 0; i < guard.found.len; i++)
         if (!guard.found.at[i].excused)
             report(&lint, &guard.found.at[i]);
+    bool whole = helpers_are_whole(&files);
     map_free(&tainted);
     guard_free(&guard);
     guard_files_free(&files);
+    return whole;
 }
 
 void nki_lint_beyond(const struct nki_tree *tree, const struct nki_candidate_options *options,
                      struct diag_list *diags) {
     size_t first = diags->all.len;
+    struct diag_list found = {0};
     if (tree->errors)
         return;
-    find_beyond(tree, NULL, options, diags);
+    if (find_beyond(tree, NULL, options, &found))
+        for (size_t i = 0; i < found.all.len; i++)
+            diag_copy(diags, &found.all.at[i]);
+    diag_free(&found);
     nki_sort_findings(diags, first);
 }
 
@@ -362,9 +376,9 @@ static void add_beyond(const struct nki_tree *tree, const struct nki_candidate_o
     struct diag_list found = {0}, before = {0};
     const struct nki_tree *original = options->original;
     bool is_allowed = options->allows_original && original && !original->errors;
-    find_beyond(tree, is_allowed ? NULL : original, options, &found);
+    (void)find_beyond(tree, is_allowed ? NULL : original, options, &found);
     if (is_allowed)
-        find_beyond(original, NULL, options, &before);
+        (void)find_beyond(original, NULL, options, &before);
     take_new(&found, &before, diags);
     diag_free(&found);
     diag_free(&before);

@@ -17,6 +17,11 @@ static char *find_file(const char *folder, struct str dotted) {
     buf_puts(&path, "/__init__.py");
     if (file_exists(path.at))
         return buf_take(&path);
+    /* What has the name and is no file is found as well: reading it says why it cannot be. */
+    path.len = stem;
+    buf_puts(&path, ".py");
+    if (file_is_dir(path.at) || file_is_broken_link(path.at))
+        return buf_take(&path);
     buf_free(&path);
     return NULL;
 }
