@@ -17,6 +17,7 @@ import keyword
 import math
 import os
 import random
+import resource
 import shutil
 import signal
 import sys
@@ -24,8 +25,7 @@ import time
 import traceback
 from collections import namedtuple
 
-CHUNK = 1 << 20
-BLOCK = 1 << 15     # elements compared at once: three blocks of doubles stay in the cache
+CHUNK, BLOCK = 1 << 20, 1 << 15     # BLOCK elements compared at once: doubles fit the cache
 ALIGN = 4096
 META_VERSION = 3
 TRIES = 20
@@ -33,6 +33,8 @@ MAX_VALUES = 64     # arguments of a kernel
 MAX_DIMS = 8
 MAX_DEPTH = 8       # of values in values
 MAX_SHAPES = 16     # of a task; the number of one is above the low 32 bits of a seed
+MOST_TOLD = 2000    # characters of an exception
+LACKS = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
 MAX_HASHED = 64 << 20   # a larger file that the reference reads goes by its size and time
 
 
@@ -67,7 +69,7 @@ class Unusable(Exception):
     """What the reference returned cannot be used; kind says whose fault that is."""
 
     def __init__(self, text, kind="value"):
-        super().__init__(text)
+        super().__init__(text[:MOST_TOLD])
         self.kind = kind
 
 
@@ -257,8 +259,7 @@ class Reference:
             sys.addaudithook(hook)
 
     def depends(self):
-        """The files beside the reference that it imported or read, by content: with the same ones
-        in another folder it makes the same."""
+        """The files beside the reference that it imported or read, by content."""
         folder = os.path.dirname(self.path) + os.sep
         paths = set(self.opened)
         for module in list(sys.modules.values()):
@@ -519,8 +520,7 @@ def write_meta(folder, name, meta):
 
 
 def write_folder(folder, name, fill):
-    """Makes folder/name: fill(folder) writes what is in it and returns the meta data. Another hone
-    may make room in the cache before it is held: then once more."""
+    """fill(folder) makes folder/name; again where another hone removed it before it was held."""
     for left in reversed(range(TRIES)):
         try:
             return write_once(folder, name, fill)
@@ -530,9 +530,8 @@ def write_folder(folder, name, fill):
 
 
 class Held:
-    """Descriptors of folders that are locked, where the system can. A folder that is held is left
-    alone by those who make room; half of one that nobody holds is written no more. What was
-    written stays held until the next request, by when hone has read it."""
+    """Locks on folders, which those who make room leave alone; nobody writes half of one that is
+    not held. What was written is held until the next request, by when hone has read it."""
 
     def __init__(self):
         self.all = []
@@ -600,8 +599,7 @@ def describe(file, value, dtype, name=None):
 
 
 def read_arrays(folder, name, beside=""):
-    """The arrays of folder/name, mapped, with the meta data; None when they are not there, or were
-    made with other files than lie in `beside` now."""
+    """Arrays, mapped, and meta data of folder/name; None: none, or of other files `beside`."""
     try:
         with open(os.path.join(folder, name, "meta.json"), encoding="utf-8") as file:
             meta = json.load(file)
@@ -710,14 +708,13 @@ def as_returned(refs, result):
 
 
 def call_transform(transform, got, ref, path):
-    """What the reference's own shaping makes of the kernel's outputs; that it fails is most often
-    due to their shapes."""
+    """The outputs as the reference shapes them; a failure is most often due to their shapes."""
     try:
         return transform(got, ref)
     except Exception as problem:
         shapes = ", ".join(str(k.shape) for k in (got if isinstance(got, tuple) else (got,)))
-        raise Unusable(f"{where(problem, path)}: {type(problem).__name__}: {problem} "
-                       f"(the kernel returned {shapes})", "kernel") from None
+        raise Unusable(f"{where(problem, path)}: {told(problem)} (the kernel returned {shapes})",
+                       "kernel") from None
 
 
 def same_bytes(a, b):
@@ -758,8 +755,7 @@ def match(i, got, ref, may_reshape):
 
 
 def leave_infinite(got, ref):
-    """Where the reference is infinite the kernel must be the same; both count as 0 from there on.
-    Whether it is the same."""
+    """Whether got is the same where ref is infinite; both count as 0 there from now on."""
     at = np.isinf(ref)
     same = bool((got[at] == ref[at]).all())
     got[at] = ref[at] = 0
@@ -773,9 +769,17 @@ def where(problem, path):
     """The line of the reference that an exception came from; 0 when it is none of its lines."""
     if isinstance(problem, SyntaxError) and problem.filename == path:
         return problem.lineno or 0
-    lines = [frame.lineno for frame in traceback.extract_tb(problem.__traceback__)
-             if frame.filename == path]
-    return lines[-1] if lines else 0
+    return ([0] + [frame.lineno for frame in traceback.extract_tb(problem.__traceback__)
+                   if frame.filename == path])[-1]
+
+
+def told(problem):
+    """What an exception is, and its text, which its own __str__ may fail to give."""
+    name = "out of memory" if isinstance(problem, MemoryError) else type(problem).__name__[:200]
+    try:
+        return f"{name}: {str.__getitem__(str(problem), slice(MOST_TOLD))}"
+    except BaseException:
+        return f"{name} (its text cannot be had)"
 
 
 def serve(reference, request):
@@ -786,14 +790,11 @@ def serve(reference, request):
     except Unusable as problem:
         colon = ":" if str(problem)[:1].isdigit() else ": "      # "reference.py:41: ..."
         answer(id=request["id"], ok=False, kind=problem.kind, text=f"{name}{colon}{problem}")
-    except MemoryError as problem:
-        answer(id=request["id"], ok=False, kind="memory",
-               text=f"{name}:{where(problem, reference.path)}: out of memory ({problem})")
     except BaseException as problem:  # SystemExit too: the reference must not end the harness
-        line = where(problem, reference.path)
-        kind = "raise" if line else "internal"
-        if isinstance(problem, OSError) and not line:
+        line, text = where(problem, reference.path), told(problem)
+        kind = "memory" if isinstance(problem, MemoryError) else "raise" if line else "internal"
+        if isinstance(problem, OSError) and (not line or problem.errno in LACKS):
             kind = "disk"
         answer(id=request["id"], ok=False, kind=kind, line=line,
-               text=f"{name}:{line}: {type(problem).__name__}: {problem}" if line
-               else f"{type(problem).__name__}: {problem}")
+               used=(resource.getrusage(0).ru_maxrss << 10) + getattr(problem, "_total_size", 0),
+               text=f"{name}:{line}: {text}" if line else text)

@@ -247,6 +247,15 @@ static struct str last_words(const struct python *python) {
     return text;
 }
 
+/* A reference that exits, aborts or crashes does so itself. */
+static bool is_from_outside(const struct loop_exit *result) {
+    static const int signals[] = {SIGKILL, SIGTERM, SIGHUP, SIGINT, SIGQUIT};
+    for (size_t i = 0; i < COUNT_OF(signals); i++)
+        if (result->end == LOOP_SIGNALLED && result->signum == signals[i])
+            return true;
+    return false;
+}
+
 static void on_exit_child(void *data, const struct loop_exit *result) {
     struct python *python = data;
     python->child = NULL;
@@ -264,8 +273,8 @@ static void on_exit_child(void *data, const struct loop_exit *result) {
         loop_timer_stop(python->timer);
         python->timer = NULL;
         struct err err = {0};
-        bool outside = result->end == LOOP_SIGNALLED && result->signum == SIGKILL;
-        err_set(&err, outside ? ERR_ENVIRONMENT : ERR_UNKNOWN,
+        bool outside = is_from_outside(result);
+        err_set(&err, outside ? ERR_ENVIRONMENT : ERR_USAGE,
                 outside ? "the Python of the reference was ended from outside (%s): by the system "
                           "when memory runs out, or by somebody"
                         : "the reference ended its Python (%s)",

@@ -17,6 +17,7 @@
 
 #define DEFAULT_SEED_S 120.0
 #define MAX_ASKED 3
+#define LARGE_PART 0.3 /* of the memory that it may have */
 
 enum operation { OP_INPUTS, OP_SHAPES, OP_FORWARD, OP_COMPARE, OP_STEPS };
 static const char *const operation_names[] = {"inputs", "shapes", "forward", "compare", "steps"};
@@ -36,6 +37,7 @@ struct task_reference {
     struct loop *loop;
     char *path, *cache;
     double seed_s;
+    uint64_t memory_bytes; /* it may have at most; 0: no limit */
     struct python *python;
     VEC(struct request) queue;
     bool sent;  /* Python has the first request of the queue */
@@ -173,27 +175,42 @@ static enum err_kind kind_of(const char *name) {
     static const struct {
         const char *name;
         enum err_kind kind;
-    } kinds[] = {
-        {"raise", ERR_USAGE}, {"value", ERR_USAGE}, {"memory", ERR_USAGE}, {"kernel", ERR_KERNEL}};
+    } kinds[] = {{"raise", ERR_USAGE}, {"value", ERR_USAGE}, {"kernel", ERR_KERNEL}};
     for (size_t i = 0; name && i < COUNT_OF(kinds); i++)
         if (strcmp(name, kinds[i].name) == 0)
             return kinds[i].kind;
     return ERR_ENVIRONMENT;
 }
 
+/* Memory runs out where the machine has none left, or where the reference takes more than it may
+ * have: then it fails each time. A table that grows needs the old one and twice as much at once. */
+static enum err_kind fault_of(const struct task_reference *reference, const cJSON *answer,
+                              const char *name) {
+    double used = number_or_nan(answer, "used"), may = (double)reference->memory_bytes;
+    double has = (double)os_total_memory();
+    if (strcmp(name, "memory") != 0)
+        return kind_of(name);
+    bool too_much = (may > 0 && used > may * LARGE_PART) || (has > 0 && used > has);
+    return too_much ? ERR_USAGE : ERR_ENVIRONMENT;
+}
+
 static void answer_failure(struct task_reference *reference, const cJSON *answer) {
     const cJSON *kind = cJSON_GetObjectItemCaseSensitive(answer, "kind");
     const cJSON *text = cJSON_GetObjectItemCaseSensitive(answer, "text");
     const char *name = cJSON_IsString(kind) ? kind->valuestring : "";
+    enum err_kind fault = fault_of(reference, answer, name);
     struct buf message = {0};
-    buf_printf(&message, "the reference failed for seed %lld: %s",
+    buf_printf(&message,
+               fault == ERR_ENVIRONMENT
+                   ? "the machine could not run the reference for seed %lld: %s"
+                   : "the reference failed for seed %lld: %s",
                (long long)reference->queue.at[0].seed,
                cJSON_IsString(text) ? text->valuestring : "no reason given");
-    if (kind_of(name) == ERR_KERNEL) {
+    if (fault == ERR_KERNEL) {
         buf_clear(&message);
         buf_puts(&message, cJSON_IsString(text) ? text->valuestring : "the outputs do not fit");
     }
-    finish_with_error(reference, kind_of(name), message.at);
+    finish_with_error(reference, fault, message.at);
     buf_free(&message);
 }
 
@@ -394,6 +411,7 @@ struct task_reference *task_reference_open(struct loop *loop, const char *path,
     reference->path = path_absolute(path);
     reference->cache = cache;
     reference->seed_s = limits && limits->seed_s > 0 ? limits->seed_s : DEFAULT_SEED_S;
+    reference->memory_bytes = limits ? limits->memory_bytes : 0;
     const struct task_walling *wall = limits ? limits->wall : NULL;
     reference->apart = !(wall && wall->level && strcmp(wall->level, "inside") == 0);
     struct python_callbacks callbacks = {

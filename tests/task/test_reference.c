@@ -348,7 +348,40 @@ static void a_reference_that_ends_python_is_said(void **state) {
         state,
         HEAD "import os, sys\ndef get_inputs():\n"
              "    print('last words', file=sys.stderr, flush=True)\n    os._exit(5)\n" FORWARD,
-        ERR_UNKNOWN, "exit status 5: last words");
+        ERR_USAGE, "exit status 5: last words");
+    static const char *const ends[] = {"os.abort()", "os.kill(os.getpid(), signal.SIGSEGV)",
+                                       "os._exit(0)"};
+    for (size_t i = 0; i < COUNT_OF(ends); i++) {
+        struct buf text = {0};
+        buf_printf(&text, HEAD "import os, signal\ndef get_inputs():\n    %s\n" FORWARD, ends[i]);
+        expect_failure(state, text.at, ERR_USAGE, "the reference ended its Python");
+        buf_free(&text);
+    }
+}
+
+static void what_an_exception_says_is_cut_and_may_fail(void **state) {
+    expect_failure(state,
+                   HEAD "def get_inputs():\n    raise ValueError('long ' * 6000000)\n" FORWARD,
+                   ERR_USAGE, "ValueError: long long");
+    expect_failure(state,
+                   HEAD "class Odd(Exception):\n    def __str__(self):\n        raise KeyError\n"
+                        "def get_inputs():\n    raise Odd\n" FORWARD,
+                   ERR_USAGE, "Odd (its text cannot be had)");
+}
+
+/* Nobody would look for a mistake in the reference where the disk is full. */
+static void what_the_machine_lacks_is_not_the_reference_s_failure(void **state) {
+    static const char *const raised[] = {"OSError(errno.ENOSPC, 'full')",
+                                         "OSError(errno.ENOMEM, 'none')", "MemoryError"};
+    for (size_t i = 0; i < COUNT_OF(raised); i++) {
+        struct buf text = {0};
+        buf_printf(&text, HEAD "import errno\ndef get_inputs():\n    raise %s\n" FORWARD,
+                   raised[i]);
+        expect_failure(state, text.at, ERR_ENVIRONMENT, "the machine could not run the reference");
+        buf_free(&text);
+    }
+    expect_failure(state, HEAD "def get_inputs():\n    raise OSError(2, 'gone')\n" FORWARD,
+                   ERR_USAGE, "the reference failed");
 }
 
 static void a_python_that_is_killed_is_not_blamed(void **state) {
@@ -546,6 +579,8 @@ int main(void) {
         cmocka_unit_test(the_number_of_the_seed_is_given_where_it_is_asked_for),
         cmocka_unit_test(what_nobody_can_use_is_said),
         cmocka_unit_test(a_reference_that_hangs_is_ended),
+        cmocka_unit_test(what_an_exception_says_is_cut_and_may_fail),
+        cmocka_unit_test(what_the_machine_lacks_is_not_the_reference_s_failure),
         cmocka_unit_test(a_python_that_is_killed_is_not_blamed),
         cmocka_unit_test(a_reference_that_ends_python_is_said),
         cmocka_unit_test(memory_has_a_limit),
