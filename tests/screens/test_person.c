@@ -254,6 +254,21 @@ static void leaving_says_what_is_left(void **state) {
                      VIEWS_LEAVE);
 }
 
+static void a_pause_in_a_round_is_said_to_wait(void **state) {
+    (void)state;
+    int64_t now_ms = 0;
+    struct tune_state *model = replay_of("session.events", "planned", &now_ms);
+    struct views *views = make_views(model);
+    model->running = false;
+    model->wait = TUNE_WAIT_PAUSED; /* as after u y */
+    assert_int_equal(replay_keys(views, "q").wish, VIEWS_NOTHING);
+    if (!strstr(views->over.text.at, "The loop is paused in round "))
+        fail_msg("%s", views->over.text.at);
+    assert_int_equal(replay_keys(views, "y").wish, VIEWS_QUIT);
+    views_free(views);
+    tune_state_free(model);
+}
+
 static void titles_say_what_is_true(void **state) {
     (void)state;
     static const struct {
@@ -531,6 +546,7 @@ int main(void) {
         cmocka_unit_test(another_session_looks_like_the_first),
         cmocka_unit_test(escape_never_leaves),
         cmocka_unit_test(leaving_says_what_is_left),
+        cmocka_unit_test(a_pause_in_a_round_is_said_to_wait),
         cmocka_unit_test(titles_say_what_is_true),
         cmocka_unit_test(what_is_wrong_can_be_read_to_its_end),
         cmocka_unit_test(a_step_is_halted_while_events_cannot_be_kept),
