@@ -374,6 +374,8 @@ bool store_db_open(struct store *store, struct err *err) {
     if (store->read_only && store->holder)
         file_await(store);
     store_head_read(store->folder, &store->known_head);
+    if (!is_plain(store, err))
+        return false;
     if (is_emptied(store)) {
         const char *is = store_bytes_of(store->path, "") > 0 ? "cut off after a byte"
                          : file_exists(store->path)          ? "empty"
@@ -381,8 +383,6 @@ bool store_db_open(struct store *store, struct err *err) {
         store_damage_note(store, 1, "it is %s", is);
         return store_damage_tell(store, err);
     }
-    if (!is_plain(store, err))
-        return false;
     if (!connect_any(store))
         return connect_failed(store, err);
     if (!store->read_only && sqlite3_db_readonly(store->db, "main") == 1) {
