@@ -12,6 +12,7 @@
 
 #define MOST_CHANGED 1000 /* "<name>.changed.<n>" */
 #define MOST_AT_ONCE 100  /* more of them are written in slices */
+#define MOST_LOOKED 5000  /* files are looked at while a person waits */
 
 bool tune_checkpoint_write(struct tune_session *session, const struct tune_attempt *attempt,
                            struct err *err) {
@@ -111,8 +112,19 @@ void tune_checkpoint_ensure(struct tune_session *session, int id) {
         tune_note(session, "%s", err.text);
 }
 
+/* Of very many, only those that are shown are looked at, unless files came or went since the session
+ * was closed; hone session check looks at all. */
+static bool looks_at_all(const struct tune_session *session) {
+    char *folder = path_join(store_folder(session->store), "checkpoints");
+    struct stat st;
+    bool changed = stat(folder, &st) != 0 || tune_ns_of(&st) > session->left_ns;
+    free(folder);
+    return changed || session->state->attempts.len <= MOST_LOOKED;
+}
+
 void tune_checkpoints_mend(struct tune_session *session) {
     const struct tune_state *state = session->state;
+    bool all = looks_at_all(session);
     struct tune_chosen chosen = {mem_alloc(state->attempts.len + 1, sizeof(bool)),
                                  state->attempts.len};
     struct err err = {0};
@@ -120,7 +132,7 @@ void tune_checkpoints_mend(struct tune_session *session) {
     for (size_t i = 0; i < chosen.count; i++) {
         const struct tune_attempt *attempt = &state->attempts.at[i];
         bool named = (int)i == state->best || (int)i == state->incumbent;
-        chosen.is[i] = attempt->status != TUNE_STATUS_OPEN &&
+        chosen.is[i] = (all || named) && attempt->status != TUNE_STATUS_OPEN &&
                        lacks(session, attempt, named ? 0 : session->left_ns, &missing);
         count += chosen.is[i];
     }
