@@ -112,8 +112,8 @@ void tune_checkpoint_ensure(struct tune_session *session, int id) {
         tune_note(session, "%s", err.text);
 }
 
-/* Of very many, only those that are shown are looked at, unless files came or went since the session
- * was closed; hone session check looks at all. */
+/* Of very many, only those that are shown are looked at, unless files came or went since the
+ * session was closed; hone session check looks at all. */
 static bool looks_at_all(const struct tune_session *session) {
     char *folder = path_join(store_folder(session->store), "checkpoints");
     struct stat st;
