@@ -32,7 +32,7 @@ struct seen {
     VEC(struct past) writes; /* in HBM: all of the outermost loop .. */
     uint32_t outermost;      /* .. of this number */
     uint8_t *bits;           /* .. what they wrote; NULL: not yet */
-    bool told, told_unseen, refused;
+    bool told, told_unseen;
 };
 
 struct walk {
@@ -44,7 +44,7 @@ struct walk {
     struct past *latest; /* the last write with a pattern, at its hash .. */
     uint32_t n_latest;   /* .. among so many, a power of 2 */
     int64_t work;        /* that is left */
-    bool told_unseen, refused;
+    bool told_unseen;
 };
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
@@ -361,32 +361,6 @@ static void note_read(struct walk *w, const struct nki_ap *ap) {
     seen->told = true;
 }
 
-/* A tile that is made before a loop and written at one place in all its rounds: an error, once for
- * the tile. Sums and products may be carried. */
-static void note_tile(struct walk *w, const struct device_operand *operand) {
-    const struct nki_instr *instr = &w->program->instrs.at[w->instr];
-    const struct nki_ap *ap = operand->ap;
-    const struct past *past = latest_of(w, ap);
-    const struct nki_round *apart[2];
-    if (operand->is_src || instr->more->mask || is_sum(instr, ap) || !w->round ||
-        w->round == NKI_ROUND_UNKNOWN || !past->ap || !same_pattern(past->ap, ap) ||
-        past->round == NKI_ROUND_UNKNOWN ||
-        w->program->storages.at[ap->storage]->space == NKI_HBM || ap->indirect ||
-        instr->op == NKI_OP_NC_MATMUL || !are_apart(w->program, past->round, w->round, apart) ||
-        apart[0]->is_program || seen_of(w, ap->storage)->refused)
-        return;
-    struct buf text = {0};
-    print_rounds(w->program, apart, &text);
-    device_report(w->program, w->diags, DIAG_ERROR, instr->loc,
-                  "err_unexpected_output_dependencies",
-                  "%s both write the same part of `%s`, and rounds of nl.affine_range may run in "
-                  "any order: make the tile in the loop, or use nl.sequential_range",
-                  text.at, w->program->storages.at[ap->storage]->name);
-    buf_free(&text);
-    seen_of(w, ap->storage)->refused = true;
-    w->refused = true;
-}
-
 static void note_write(struct walk *w, const struct nki_ap *ap) {
     struct past past = {ap, w->instr, w->round};
     *vec_push(&seen_of(w, ap->storage)->past) = past;
@@ -410,7 +384,6 @@ static bool look_at(struct walk *w) {
         bool plain = !operands[k].is_src && !ap->indirect && instr->op == NKI_OP_DMA_COPY;
         if (!operands[k].is_dst)
             continue;
-        note_tile(w, &operands[k]);
         note_write(w, ap);
         if (plain && w->program->storages.at[ap->storage]->space == NKI_HBM && !note_store(w, ap))
             return false;
@@ -449,5 +422,5 @@ bool check_rounds(struct device_image *image, struct diag_list *diags) {
     }
     free_seen(&w);
     free(w.latest);
-    return good && !w.refused;
+    return good;
 }

@@ -235,8 +235,8 @@ static struct tensor *create(struct interp *in, const struct nki_node *node,
     if (request.shared && (interp_scope(in) || helper)) {
         interp_error(in, node, "err_shared_hbm_must_in_kernel_level",
                      "a tensor in nl.shared_hbm is made in a %s: make it in the kernel itself%s",
-                     helper ? "function that the kernel calls" : "loop or a branch",
-                     helper ? "" : ", before the loop or the branch");
+                     helper ? "function that the kernel calls" : "loop",
+                     helper ? "" : ", before the loop");
         return NULL;
     }
     return request.shared ? shared_tensor(in, node, &request) : tensor_new(in, node, &request);

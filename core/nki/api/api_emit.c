@@ -101,8 +101,8 @@ static bool check_scopes(struct api_build *b, int n) {
             continue;
         const char *name = tensor_storage(b->in, b->tensor[k])->name;
         return interp_error(b->in, b->node, "err_local_variable_used_out_of_scope",
-                            "the tile %s%swas made in a loop or a branch that has ended: make it "
-                            "before, and write to it there",
+                            "the tile %s%swas made in a loop that has ended: make it before the "
+                            "loop, and write to it there",
                             name, name[0] ? " " : "of this operand ");
     }
     return true;

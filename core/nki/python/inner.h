@@ -234,7 +234,7 @@ struct interp {
     int depth;
     int tolerant;         /* > 0: at module level, where errors are put off */
     int on_device;        /* > 0: within loops that stay loops on the device */
-    VEC(uint32_t) scopes; /* loops and branches whose tiles end with them */
+    VEC(uint32_t) scopes; /* loops whose tiles end with them, by number, and how many there were */
     uint32_t n_scopes;
     VEC(struct open_round) rounds; /* that are being evaluated, of loops in any order */
     uint32_t n_round_loops;

@@ -327,16 +327,6 @@ static enum flow exec_with(struct interp *in, const struct nki_node *stmt) {
     return with_item(in, stmt, 0);
 }
 
-/* In the legacy dialect, tiles that a branch makes end with it. */
-static enum flow exec_branch(struct interp *in, const struct nki_list *body) {
-    bool is_scope = in->dialect == NKI_DIALECT_LEGACY;
-    if (is_scope)
-        *vec_push(&in->scopes) = ++in->n_scopes;
-    enum flow flow = exec_block(in, body);
-    in->scopes.len -= is_scope;
-    return flow;
-}
-
 static enum flow exec_if(struct interp *in, const struct nki_node *stmt) {
     bool truth;
     /* An elif is an if alone in the else of the one before. A loop keeps the stack flat. */
@@ -344,10 +334,10 @@ static enum flow exec_if(struct interp *in, const struct nki_node *stmt) {
         if (!eval_truth(in, stmt->if_.test, &truth))
             return FLOW_ERROR;
         if (truth)
-            return exec_branch(in, &stmt->if_.body);
+            return exec_block(in, &stmt->if_.body);
         const struct nki_list *orelse = &stmt->if_.orelse;
         if (orelse->len != 1 || orelse->at[0]->kind != NKI_IF)
-            return exec_branch(in, orelse);
+            return exec_block(in, orelse);
         stmt = orelse->at[0];
         if (!interp_step(in, stmt))
             return FLOW_ERROR;

@@ -167,8 +167,7 @@ bool value_equal(struct interp *in, struct value a, struct value b);
 struct arena *interp_arena(struct interp *in);   /* lives as long as the program */
 struct arena *interp_scratch(struct interp *in); /* lives until the program is made */
 struct nki_program *interp_program(struct interp *in);
-/* The loop or branch whose tiles end with it and that is being evaluated, by a number; 0: there is
- * none. */
+/* The loop whose tiles end with it and that is being evaluated, by a number; 0: there is none. */
 uint32_t interp_scope(const struct interp *in);
 bool interp_scope_is_open(const struct interp *in, uint32_t scope);
 /* Whether what is being evaluated is a function that a kernel calls, no kernel itself. */
