@@ -368,7 +368,7 @@ class Sessions(unittest.TestCase):
         before = self.checkpoints()
         shutil.rmtree(self.session / "checkpoints")
         done = hone("session", "check", self.task)
-        self.assertRegex(done.stdout, r"unproven checkpoints +\d+ of decided attempts are gone: "
+        self.assertRegex(done.stdout, r"unproven +checkpoints +\d+ of decided attempts are gone: "
                                       r"attempt_000_")
         best, said = self.best()
         self.assertIn("missing in checkpoints/ are written again", said)
@@ -494,7 +494,11 @@ class Sessions(unittest.TestCase):
             self.assertNotEqual(place, self.session)
             last = max(event.get("seq", 0) for event in seen)
             check = json.loads(hone("session", "check", place, "--json").stdout)
-            self.assertTrue(check["whole"], check)
+            lacks = [part["text"] for part in check["parts"] if part["is"] == "damaged"]
+            if name == "folder":  # what was profiled went with it; the task's files are there
+                self.assertRegex("".join(lacks), r"^1 of the 3 .* missing: the profile of attempt 0")
+            else:
+                self.assertEqual(lacks, [], check)
             self.assertGreaterEqual(int(check["parts"][0]["text"].split(",")[0]), last)
             done = hone("run", self.task, "--session", place, "--rounds", "1", "--seeds", "0")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

@@ -134,6 +134,7 @@ bool tune_session_rescue(struct tune_session *session, const char *folder, struc
                   "its files were removed or replaced while it was open; all events were saved to "
                   "%s, where it goes on",
                   folder);
+    tune_kept_mend(session); /* with its folder the copies of the task's files are gone, too */
     tune_export_mend(session);
     if (session->state->memory.len)
         tune_export_memory(session);
