@@ -445,6 +445,13 @@ static void running_print(const struct views *views, struct buf *out) {
         buf_puts(out, "It is given up, and starts over when you come back and start. ");
 }
 
+/* Whether something was proposed that is not decided. */
+static bool is_in_round(const struct tune_state *state) {
+    size_t last = state->attempts.len;
+    return tune_lane_of(state, 0)->candidate.exists ||
+           (last > 1 && state->attempts.at[last - 1].status == TUNE_STATUS_OPEN);
+}
+
 bool status_unfinished(const struct views *views, struct buf *out) {
     const struct tune_state *state = views->state;
     if (!state || state->read_only)
@@ -463,7 +470,7 @@ bool status_unfinished(const struct views *views, struct buf *out) {
         running_print(views, out);
     } else if (state->running) {
         buf_puts(out, "The loop runs. It will wait until you come back and start it. ");
-    } else if (state->round && state->wait != TUNE_WAIT_STOPPED) {
+    } else if (is_in_round(state)) {
         buf_printf(out,
                    "The loop is paused in round %d. It waits there until you come back and start "
                    "it. ",

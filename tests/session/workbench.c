@@ -499,7 +499,6 @@ static void a_session_that_vanishes_goes_on_elsewhere(void **state) {
     expect(terminal, "the session's files are gone ─");
     terminal_type(terminal, "\r");
     expect(terminal, "saved to small/.hone/small.rescued");
-    terminal_type(terminal, "g\033");
     expect(terminal, "◆ plan: "); /* what waits shows again, and waits */
     terminal_type(terminal, "a");
     expect(terminal, "◆ rewrite: ");
