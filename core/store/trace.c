@@ -76,7 +76,7 @@ void store_trace_follow(struct store *store) {
 
 bool store_trace_same(struct store *store) {
     struct store_trace now;
-    if (!store->traced)
+    if (!store->traced || !sqlite3_get_autocommit(store->db)) /* not until it is committed */
         return true;
     trace_now(store, &now);
     return !memcmp(&now, &store->trace, sizeof now);

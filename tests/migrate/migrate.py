@@ -108,13 +108,13 @@ nisa.dma_copy(dst=out, src=t)
 nisa.dma_copy(dst=out, src=t, dst_rmw_op=nl.add, unique_indices=True)
 nisa.dma_copy(dst=out, src=t, dst_rmw_op=None)"""),
          ["nisa.dma_compute(dst=out, srcs=[t, out], reduce_op=nl.add, unique_indices=True)",
-          "nisa.dma_copy(dst=out, src=t)\n"], ["dst_rmw_op"], numbers=None),
+          "nisa.dma_copy(dst=out, src=t)\n"], ["dst_rmw_op"]),
     Case("dma_compute affine_select", "0.2", "0.3", body("""\
 nisa.dma_compute(t, [t, t], [1.0, 1.0], nl.add)
 nisa.affine_select(t, [[1, 512]], 0, -1, t, 0.0)"""),
          ["nisa.dma_compute(t, [t, t], scales=[1.0, 1.0], reduce_op=nl.add)",
           "nisa.affine_select(t, [[1, 512]], offset=0, channel_multiplier=-1, on_true_tile=t, "
-          "on_false_value=0.0)"], numbers=None),
+          "on_false_value=0.0)"]),
     Case("memset dge_mode", "0.2", "0.3", body("""\
 n = nl.ndarray((128, 1), dtype=nl.int32, buffer=nl.sbuf)
 nisa.memset(dst=n, value=2.0)

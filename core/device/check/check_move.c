@@ -37,6 +37,8 @@ static void check_trigger(struct check *c) {
     int64_t mode = check_enum(c, NKI_DMA_COPY_dge_mode, NKI_DGE_UNKNOWN);
     if (asked == NKI_ENGINE_UNKNOWN || c->legacy)
         return;
+    if (asked == NKI_ENGINE_GPSIMD && mode != NKI_DGE_HWDGE)
+        return; /* it starts transfers of its own descriptors */
     if (asked != NKI_ENGINE_SYNC && asked != NKI_ENGINE_SCALAR)
         check_error(c, "hone-engine",
                     "engine=%s: descriptors of hwdge come from the sync or the scalar engine",

@@ -231,12 +231,9 @@ static struct tensor *create(struct interp *in, const struct nki_node *node,
     if (request.space != NKI_HBM && request.n_dims == 1)
         request.shape[request.n_dims++] = 1;
     request.zeroed = zeroed && request.space == NKI_PSUM;
-    bool helper = interp_dialect(in) == NKI_DIALECT_LEGACY && interp_is_helper(in);
-    if (request.shared && (interp_scope(in) || helper)) {
+    if (request.shared && interp_scope(in)) {
         interp_error(in, node, "err_shared_hbm_must_in_kernel_level",
-                     "a tensor in nl.shared_hbm is made in a %s: make it in the kernel itself%s",
-                     helper ? "function that the kernel calls" : "loop",
-                     helper ? "" : ", before the loop");
+                     "a tensor in nl.shared_hbm is made in a loop: make it before the loop");
         return NULL;
     }
     return request.shared ? shared_tensor(in, node, &request) : tensor_new(in, node, &request);

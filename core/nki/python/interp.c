@@ -57,12 +57,6 @@ bool interp_scope_is_open(const struct interp *in, uint32_t scope) {
     return open;
 }
 
-bool interp_is_helper(const struct interp *in) {
-    const struct frame *frame = in->frame;
-    return frame && frame->function && !frame->function->is_kernel && frame->caller &&
-           frame->caller->function;
-}
-
 bool interp_rule(const struct interp *in, enum nki_rule rule) {
     return nki_rule_holds(in->program->rules, rule);
 }

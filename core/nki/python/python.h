@@ -170,8 +170,6 @@ struct nki_program *interp_program(struct interp *in);
 /* The loop whose tiles end with it and that is being evaluated, by a number; 0: there is none. */
 uint32_t interp_scope(const struct interp *in);
 bool interp_scope_is_open(const struct interp *in, uint32_t scope);
-/* Whether what is being evaluated is a function that a kernel calls, no kernel itself. */
-bool interp_is_helper(const struct interp *in);
 /* A loop on the device begins (1) or ends (-1). */
 void interp_on_device(struct interp *in, int more);
 /* Instructions from here on (until it is called with false) are of no round of a loop: what is made
