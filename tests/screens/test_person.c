@@ -257,7 +257,7 @@ static void leaving_says_what_is_left(void **state) {
 static void a_pause_in_a_round_is_said_to_wait(void **state) {
     (void)state;
     int64_t now_ms = 0;
-    struct tune_state *model = replay_of("session.events", "planned", &now_ms);
+    struct tune_state *model = replay_of("session.events", "verifying", &now_ms);
     struct views *views = make_views(model);
     model->running = false;
     model->wait = TUNE_WAIT_PAUSED; /* as after u y */

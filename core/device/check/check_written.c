@@ -103,8 +103,9 @@ static void note_write(struct walk *w, const struct nki_ap *ap) {
 static void tell(struct walk *w, uint32_t s, int64_t at, uint32_t loc, const char *does) {
     const struct nki_storage *storage = w->program->storages.at[s];
     struct buf text = {0};
-    buf_printf(&text, "%s %s, but nothing was written to a part of it, such as ", does,
-               storage->name && storage->name[0] ? storage->name : "a tensor");
+    bool named = storage->name && storage->name[0];
+    buf_printf(&text, "%s %s%s%s, but nothing was written to a part of it, such as ", does,
+               named ? "`" : "", named ? storage->name : "a tensor", named ? "`" : "");
     check_print_element(storage, at, &text);
     device_report(w->program, w->diags, DIAG_WARNING, loc, "hone-unwritten",
                   "%s; it holds anything", text.at);
