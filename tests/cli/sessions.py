@@ -496,7 +496,8 @@ class Sessions(unittest.TestCase):
             check = json.loads(hone("session", "check", place, "--json").stdout)
             lacks = [part["text"] for part in check["parts"] if part["is"] == "damaged"]
             if name == "folder":  # what was profiled went with it; the task's files are there
-                self.assertRegex("".join(lacks), r"^1 of the 3 .* missing: the profile of attempt 0")
+                self.assertRegex("".join(lacks),
+                                 r"^1 of the 3 .* missing: the profile of attempt 0")
             else:
                 self.assertEqual(lacks, [], check)
             self.assertGreaterEqual(int(check["parts"][0]["text"].split(",")[0]), last)

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "screens/acts.h"
+#include "tune/state/inner.h"
 
 /* Whatever the size and the keys, nothing is drawn outside and nothing crashes. */
 static void walk(const char *file, const char *stop) {
@@ -257,8 +258,9 @@ static void leaving_says_what_is_left(void **state) {
 static void a_pause_in_a_round_is_said_to_wait(void **state) {
     (void)state;
     int64_t now_ms = 0;
-    struct tune_state *model = replay_of("session.events", "verifying", &now_ms);
+    struct tune_state *model = replay_of("session.events", "planned", &now_ms);
     struct views *views = make_views(model);
+    tune_lane_at(model, 0)->candidate.exists = true;
     model->running = false;
     model->wait = TUNE_WAIT_PAUSED; /* as after u y */
     assert_int_equal(replay_keys(views, "q").wish, VIEWS_NOTHING);

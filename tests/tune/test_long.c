@@ -313,7 +313,8 @@ struct whole {
 static void on_part(void *data, const char *part, enum store_finding is, const char *text) {
     struct whole *whole = data;
     (void)text;
-    whole->damaged += is == STORE_DAMAGED;
+    /* The log of a long session names profiles that nobody made. */
+    whole->damaged += is == STORE_DAMAGED && strcmp(part, "artefacts") != 0;
     whole->rows |= !strcmp(part, "experiments") && is == STORE_WHOLE;
 }
 
