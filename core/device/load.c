@@ -69,6 +69,10 @@ static void find_lives(struct device_image *image) {
 
 /* ---- cores ---------------------------------------------------------------------------------- */
 
+static struct device_image *load(const struct nki_program *program,
+                                 const struct device_generation *generation,
+                                 struct diag_list *diags, bool is_core);
+
 /* False when it cannot be loaded, which *diags tells. */
 static bool make_core(struct device_image *image, uint8_t number, struct diag_list *diags) {
     const struct nki_program *whole = image->program;
@@ -83,7 +87,7 @@ static bool make_core(struct device_image *image, uint8_t number, struct diag_li
             core->instrs[core->program.instrs.len] = i;
             *vec_push(&core->program.instrs) = whole->instrs.at[i];
         }
-    core->image = device_load(&core->program, image->generation, diags);
+    core->image = load(&core->program, image->generation, diags, true);
     return core->image != NULL;
 }
 
@@ -138,9 +142,10 @@ static bool make_cores(struct device_image *image, struct diag_list *diags) {
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-struct device_image *device_load(const struct nki_program *program,
+/* is_core: of a program whose other core writes its part of what both share. */
+static struct device_image *load(const struct nki_program *program,
                                  const struct device_generation *generation,
-                                 struct diag_list *diags) {
+                                 struct diag_list *diags, bool is_core) {
     struct arena *arena = arena_new();
     struct device_image *image = ARENA_NEW(arena, struct device_image);
     image->arena = arena;
@@ -150,7 +155,8 @@ struct device_image *device_load(const struct nki_program *program,
     image->kind = ARENA_ARRAY(arena, uint32_t, program->instrs.len + 1);
     bool ok = check_program(image, diags);
     if (ok) {
-        check_written(image, diags);
+        if (!is_core)
+            check_written(image, diags);
         make_blocks(image);
         device_find_reaches(image);
         find_lives(image);
@@ -161,6 +167,12 @@ struct device_image *device_load(const struct nki_program *program,
         return image;
     device_unload(image);
     return NULL;
+}
+
+struct device_image *device_load(const struct nki_program *program,
+                                 const struct device_generation *generation,
+                                 struct diag_list *diags) {
+    return load(program, generation, diags, false);
 }
 
 void device_unload(struct device_image *image) {

@@ -162,8 +162,6 @@ static void settle(struct walk *w) {
         const struct nki_storage *storage = w->program->storages.at[s];
         w->part[s].settled |= storage->zeroed || storage->constant || storage->input >= 0 ||
                               storage->again || (storage->space == NKI_HBM && storage->output < 0);
-        /* The other core writes its part of what both share. */
-        w->part[s].settled |= w->program->cores > 1 && storage->space == NKI_HBM;
         if (storage->again)
             w->part[storage->again - 1].settled = true;
     }
