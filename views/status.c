@@ -448,8 +448,9 @@ static void running_print(const struct views *views, struct buf *out) {
 /* Whether something was proposed that is not decided. */
 static bool is_in_round(const struct tune_state *state) {
     size_t last = state->attempts.len;
-    return tune_lane_of(state, 0)->candidate.exists ||
-           (last > 1 && state->attempts.at[last - 1].status == TUNE_STATUS_OPEN);
+    return state->wait == TUNE_WAIT_PAUSED &&
+           (tune_lane_of(state, 0)->candidate.exists ||
+            (last > 1 && state->attempts.at[last - 1].status == TUNE_STATUS_OPEN));
 }
 
 bool status_unfinished(const struct views *views, struct buf *out) {

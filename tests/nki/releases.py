@@ -32,7 +32,7 @@ COLLECT = "nccl.all_reduce([x], [out], nccl.ReplicaGroup([[0, 1]]), nl.add, %s)"
 TAKEN = [
     ("nisa.dma_copy(dst=out, src=a, dst_rmw_op=nl.add)", "0.2", "0.4", "dst_rmw_op"),
     ("nisa.dma_copy(dst=out, src=a, unique_indices=True)", "0.2", "0.4", "unique_indices"),
-    ("nisa.dma_copy(dst=out, src=a, priority=1)", "0.4 0.6", "0.2 0.3", "priority"),
+    ("nisa.dma_copy(dst=out, src=a, priority=None)", "0.4 0.6", "0.2 0.3", "priority"),
     ("nisa.dma_copy(dst=out, src=a, engine=nisa.engine.scalar)", "0.3", "0.2", "engine"),
     ("nisa.affine_select(b, [[1, 512]], 0, 0, a, 0.0)", "0.2", "", ""),
     ("nisa.affine_select(b, [[1, 512]], 0, a, 0.0)", "0.3", "0.2", ""),
