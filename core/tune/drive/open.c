@@ -278,8 +278,8 @@ static bool session_complete(struct tune_session *session, const struct tune_opt
     if (is_new ? !session_begin(session, options, task, id.hex, err)
                : !session_continue(session, options, err))
         return false;
-    if (!is_new || !options->fresh)
-        tune_rescued_tell(session, is_new);
+    if (!options->fresh)
+        tune_rescued_tell(session);
     tune_files_begin(session);
     if (!is_new)
         tune_kept_mend(session);
@@ -531,7 +531,6 @@ void tune_session_close(struct tune_session *session) {
     tune_state_free(session->state);
     free(session->trouble);
     free(session->task_path);
-    free(session->rescued);
     buf_free(&session->notes);
     free(session->kernel_now);
     free(session->reference_now);

@@ -52,8 +52,9 @@ enum tune_step tune_step_after(const struct tune_session *session, int lane, enu
 bool tune_act_looked(struct tune_session *session, const struct tune_action *action,
                      struct err *err);
 
-/* rescue.c: says in the log of a session that one was saved beside it, when its files went away. */
-void tune_rescued_tell(struct tune_session *session, bool is_new);
+/* rescue.c: tells of a session that was saved when its files went away, where it is newer than what
+ * was here when this one was opened. */
+void tune_rescued_tell(struct tune_session *session);
 
 /* decide.c */
 void tune_decide(struct tune_session *session, int lane);

@@ -2,7 +2,6 @@
 /* A session whose files were taken away under it: saved to another folder, where it goes on. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "tune/drive/private.h"
 
@@ -69,16 +68,11 @@ static char *note_read(const char *folder) {
     return NULL;
 }
 
-/* The last session that was saved from `folder`, there or beside it, where one in `folder` is not
- * newer; a new string, or NULL. */
-static char *rescued_beside(const char *folder, bool is_new) {
+/* The last one beside the folder; a new string, or NULL. */
+static char *last_beside(const char *folder) {
     struct buf path = {0};
     char *found = NULL;
-    struct stat own = {0}, there = {0};
-    char *log = path_join(folder, "session.db");
-    bool old = is_new || stat(log, &own) != 0;
-    found = note_read(folder);
-    for (int n = found ? MOST_PLACES : 1; n < MOST_PLACES; n++) {
+    for (int n = 1; n < MOST_PLACES; n++) {
         buf_clear(&path);
         buf_printf(&path, "%s.rescued", folder);
         if (n > 1)
@@ -86,31 +80,20 @@ static char *rescued_beside(const char *folder, bool is_new) {
         if (!store_exists(path.at))
             break;
         free(found);
-        found = buf_take(&path);
+        found = mem_strdup(path.at);
     }
-    free(log);
-    log = found ? path_join(found, "session.db") : NULL;
-    if (log && !old && (stat(log, &there) != 0 || there.st_mtime <= own.st_mtime)) {
-        free(found);
-        found = NULL;
-    }
-    free(log);
     buf_free(&path);
     return found;
 }
 
-void tune_rescued_tell(struct tune_session *session, bool is_new) {
-    char *found = rescued_beside(store_folder(session->store), is_new);
-    struct buf text = {0};
-    if (!found)
-        return;
-    buf_printf(&text,
-               "a session that was here was saved when its files went away: --session %.300s goes "
-               "on with it, this one knows nothing of it",
-               found);
-    tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "session", "%s", text.at);
-    free(session->rescued);
-    session->rescued = buf_take(&text);
+void tune_rescued_tell(struct tune_session *session) {
+    const char *folder = store_folder(session->store);
+    char *chosen = note_read(folder), *found = chosen ? chosen : last_beside(folder);
+    if (found && tune_left_ns(found) > session->left_ns)
+        tune_note(session,
+                  "a session that was here was saved when its files went away: --session %.300s "
+                  "goes on with it, this one knows nothing of it",
+                  found);
     free(found);
 }
 

@@ -195,7 +195,7 @@ const char *tune_session_proposer(const struct tune_session *session) {
 }
 
 const char *tune_session_note(const struct tune_session *session) {
-    return store_note(session->store) ? store_note(session->store) : session->rescued;
+    return store_note(session->store);
 }
 
 void tune_note(struct tune_session *session, const char *format, ...) {

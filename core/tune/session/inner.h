@@ -149,7 +149,6 @@ struct tune_session {
     char *trouble, *task_path;
     struct buf notes; /* see tune_session_notes */
     int64_t left_ns;  /* when its files were written last, before it was opened */
-    char *rescued;    /* where a session that was here is, as a sentence; NULL */
     char *kernel_now,
         *reference_now; /* files of the task as it was opened; the latter may be NULL */
     bool is_builtin;    /* the kernel is no file */
