@@ -33,7 +33,7 @@ MAX_VALUES = 64     # arguments of a kernel
 MAX_DIMS = 8
 MAX_DEPTH = 8       # of values in values
 MAX_SHAPES = 16     # of a task; the number of one is above the low 32 bits of a seed
-MOST_TOLD = 2000    # characters of an exception
+MOST_TOLD, RSS = 2000, 1 if sys.platform == "darwin" else 1024  # of an exception; of ru_maxrss
 LACKS = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
 MAX_HASHED = 64 << 20   # a larger file that the reference reads goes by its size and time
 
@@ -796,5 +796,5 @@ def serve(reference, request):
         if isinstance(problem, OSError) and (not line or problem.errno in LACKS):
             kind = "disk"
         answer(id=request["id"], ok=False, kind=kind, line=line,
-               used=(resource.getrusage(0).ru_maxrss << 10) + getattr(problem, "_total_size", 0),
+               used=resource.getrusage(0).ru_maxrss * RSS + getattr(problem, "_total_size", 0),
                text=f"{name}:{line}: {text}" if line else text)

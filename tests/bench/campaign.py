@@ -70,13 +70,13 @@ class Campaign:
         """All descendants of a process, as far as the system shows them."""
         found, todo = [], [pid]
         while todo:
-            for task in pathlib.Path(f"/proc/{todo.pop()}/task").glob("*/children"):
-                try:
-                    new = [int(word) for word in task.read_text().split()]
-                except OSError:
-                    continue
-                found += new
-                todo += new
+            try:
+                new = [int(word) for task in pathlib.Path(f"/proc/{todo.pop()}/task").iterdir()
+                       for word in (task / "children").read_text().split()]
+            except OSError:  # it has ended meanwhile
+                continue
+            found += new
+            todo += new
         return found
 
     def kill(self, process, whom):

@@ -64,9 +64,9 @@ class Hone:
                 for event in self.events if event.get("event") in SAID]
 
 
-def machine_of(folder):
+def machine_of(path):
     """The number of this machine, as hone writes it in names."""
-    return next(iter(folder.glob("????????-*"))).name.split("-")[0]
+    return path.name.split("-")[0]
 
 
 class Held:
@@ -87,17 +87,19 @@ class Held:
 
 def until(condition):
     end = time.monotonic() + PATIENCE_S
-    while not condition():
+    while not (found := condition()):
         if time.monotonic() > end:
             raise TimeoutError
         time.sleep(0.02)
+    return found
 
 
 class Together(unittest.TestCase):
     def test_hones_wait_for_each_other_and_say_so(self):
         alone = Hone("alone")
-        until(lambda: list(RUNNING.glob("????????-*")) or alone.process.poll() is not None)
-        machine = machine_of(RUNNING)
+        seen = until(lambda: list(RUNNING.glob("????????-*")) or alone.process.poll() is not None)
+        self.assertIsInstance(seen, list, "it ended unseen")
+        machine = machine_of(seen[0])
         self.assertEqual(alone.end(), 0)
         self.assertEqual(list(RUNNING.glob("????????-*")), [])
         held = Held(machine, 1499)

@@ -298,23 +298,20 @@ static bool find_kernel(struct interp *in, const struct unit *unit,
                                                       : global_of(in, unit, *function, own, callee);
 }
 
-/* How many programs `kernel[2]` or `kernel[4, 4]` starts, where that is written as numbers; else 1.
- */
+/* A size that is written as a number; 0: it is not. */
+static int64_t size_of(const struct nki_node *node) {
+    bool is = node->kind == NKI_CONSTANT && node->constant.type == NKI_CONST_INT;
+    return is ? MAX_OF(node->constant.integer, 1) : 0;
+}
+
+/* How many programs `kernel[2]` or `kernel[4, 4]` starts; 0: that is not written as numbers. */
 static int64_t programs_of(const struct nki_node *slice) {
+    if (slice->kind != NKI_TUPLE)
+        return size_of(slice);
     int64_t programs = 1;
-    for (uint32_t i = slice->id; i <= slice->last; i++) {
-        const struct nki_node *part = slice; /* below a tuple, its items */
-        if (slice->kind == NKI_TUPLE) {
-            if (i - slice->id >= slice->tuple.elts.len)
-                break;
-            part = slice->tuple.elts.at[i - slice->id];
-        }
-        if (part->kind != NKI_CONSTANT || part->constant.type != NKI_CONST_INT)
-            return 1;
-        programs *= MAX_OF(part->constant.integer, 1);
-        if (slice->kind != NKI_TUPLE)
-            break;
-    }
+    for (uint32_t i = 0; i < slice->tuple.elts.len; i++)
+        if (__builtin_mul_overflow(programs, size_of(slice->tuple.elts.at[i]), &programs))
+            return INT64_MAX;
     return programs;
 }
 
