@@ -75,6 +75,7 @@ static void check_file(struct check *check) {
         break;
     case STORE_SEAL_BROKEN: tell(check, "file", STORE_DAMAGED, STORE_CHANGED); break;
     case STORE_SEAL_NONE:
+    case STORE_SEAL_ROWS: /* this check tells them by themselves */
         tell(check, "file", STORE_UNPROVEN,
              "session.db is in use, or hone did not close it properly, so nothing shows what its "
              "bytes should be");
@@ -91,7 +92,7 @@ static void check_sqlite(struct check *check) {
          : found.at ? found.at
                     : "it cannot be read");
     buf_clear(&found);
-    if (!store_sums_check(check->store, &checked, &unknown, &found))
+    if (!store_sums_check(store_db(check->store), &checked, &unknown, &found))
         tell(check, "tables", STORE_DAMAGED, "%s", found.at);
     else if (unknown)
         tell(check, "tables", STORE_UNPROVEN,

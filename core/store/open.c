@@ -14,14 +14,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEAST_ROOM (1u << 20)          /* bytes that SQLite's own files take, and some more */
-#define BEGIN_LOOKS 500                /* for a session that its holder is about to begin */
-#define BEGIN_NS 10000000              /* between two of them */
-#define SEAL_MOST ((int64_t)256 << 20) /* only hone session check compares a larger file */
+#define LEAST_ROOM (1u << 20) /* bytes that SQLite's own files take, and some more */
+#define BEGIN_LOOKS 500       /* for a session that its holder is about to begin */
+#define BEGIN_NS 10000000     /* between two of them */
 
 sqlite3 *store_db(const struct store *store) {
     if (!pthread_equal(store->owner, pthread_self()))
         HONE_BUG("a thread uses a session that another one opened");
+    store_index_keep(store);
     return store->db;
 }
 
@@ -277,22 +277,30 @@ bool store_integrity(struct store *store, struct buf *found) {
 }
 
 /* Bytes changed since hone closed it. Finds whether any of them counts. */
-void store_seal_broken(struct store *store) {
+static void seal_broken(struct store *store) {
     struct buf found = {0};
     int64_t checked, unknown;
     if (!store_integrity(store, &found)) {
         store_damage_note(store, 0, "SQLite finds: %.150s", found.at ? found.at : "nothing");
     } else {
         buf_clear(&found);
-        store->derived_doubtful = !store_sums_check(store, &checked, &unknown, &found);
+        store->derived_doubtful = !store_sums_check(store->db, &checked, &unknown, &found);
         free(store->note);
         store->note =
-            mem_strdup(store->derived_doubtful ? STORE_CHANGED
-                           ". Only tables for queries are "
-                           "damaged; hone makes them again. The events are whole"
+            mem_strdup(store->derived_doubtful ? STORE_CHANGED ". " STORE_TABLES_ANEW
                                                : STORE_CHANGED "; its events and tables are whole");
     }
     buf_free(&found);
+}
+
+void store_seal_means(struct store *store, enum store_seal seal) {
+    if (seal == STORE_SEAL_BROKEN)
+        seal_broken(store);
+    if (seal != STORE_SEAL_ROWS)
+        return;
+    store->derived_doubtful = true;
+    free(store->note);
+    store->note = mem_strdup("session.db was changed while hone had it open. " STORE_TABLES_ANEW);
 }
 
 /* Finds what can be said of a session without reading all of it. */
@@ -306,9 +314,9 @@ static void look_over(struct store *store, enum store_seal seal) {
         end_check(store);
         (void)!store_head_agrees(store);
     }
-    if (seal == STORE_SEAL_BROKEN)
-        store_seal_broken(store);
-    else if (store->chained && store->known_head.is != STORE_HEAD_GOOD && store->tail.seq)
+    store_seal_means(store, seal);
+    if (!store->note && store->chained && store->known_head.is != STORE_HEAD_GOOD &&
+        store->tail.seq)
         store->note = mem_strdup("session.db-head is missing or damaged, so nothing proves that no "
                                  "event is missing at the end");
 }
@@ -334,8 +342,9 @@ static bool look_at(struct store *store, struct err *err) {
     int64_t version = 0;
     if (store->read_only && store->holder)
         begin_await(store);
-    bool defers = store->defers && store->known_head.sealed && store_seal_begin(store, SEAL_MOST);
-    enum store_seal seal = defers ? STORE_SEAL_NONE : store_seal_check(store, SEAL_MOST);
+    bool defers = store->defers && (store->known_head.sealed || !store->read_only) &&
+                  store_seal_begin(store, STORE_SEAL_MOST);
+    enum store_seal seal = defers ? STORE_SEAL_NONE : store_seal_look(store, STORE_SEAL_MOST);
     if (!version_check(store, &version, err))
         return false;
     if (store->is_new)

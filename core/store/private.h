@@ -99,15 +99,23 @@ void store_db_close(struct store *store);
 void store_leftovers_remove(struct store *store);
 /* Whether session.db has the bytes it was closed with. A file larger than `most` is not compared
  * (0: any size is). NONE: it was not closed in order, or is in use. */
-enum store_seal { STORE_SEAL_NONE, STORE_SEAL_WHOLE, STORE_SEAL_BROKEN };
+enum store_seal { STORE_SEAL_NONE, STORE_SEAL_WHOLE, STORE_SEAL_BROKEN, STORE_SEAL_ROWS };
 enum store_seal store_seal_check(const struct store *store, int64_t most);
-/* The same by a thread. False: the thread could not be started. End waits for it; NONE: there is no
+#define STORE_SEAL_MOST ((int64_t)256 << 20) /* only hone session check compares a larger file */
+/* Whether the rows of attempts are as they were written, as far as a file of at most `most` bytes
+ * can be read by a connection of its own. */
+bool store_rows_are(const struct store *store, int64_t most);
+/* Both; ROWS: it may be written, has no seal, and its rows are not as they were written. Begin does
+ * it by a thread. False: the thread could not be started. End waits for it; NONE: there is no
  * thread. */
+enum store_seal store_seal_look(const struct store *store, int64_t most);
 bool store_seal_begin(struct store *store, int64_t most);
 enum store_seal store_seal_end(struct store *store);
 /* open.c: what to say of a seal that is broken; a check says it too. */
 #define STORE_CHANGED "session.db was changed after hone closed it"
-void store_seal_broken(struct store *store);
+#define STORE_TABLES_ANEW \
+    "Only tables for queries are damaged; hone makes them again. The events are whole"
+void store_seal_means(struct store *store, enum store_seal seal);
 /* The bytes of the file `path` + `suffix`; -1: there is none. */
 int64_t store_bytes_of(const char *path, const char *suffix);
 /* SQLite's own check. True, or what it found first. */
@@ -121,7 +129,7 @@ bool store_tables_make(struct store *store, struct err *err) CC_MUST_USE;
 bool store_tables_clear(struct store *store, struct err *err) CC_MUST_USE;
 /* Whether the rows of each attempt are those that were written. Fills `what` with the first that
  * are not. *checked and *unknown: how many could be compared, and how many could not. */
-bool store_sums_check(struct store *store, int64_t *checked, int64_t *unknown, struct buf *what);
+bool store_sums_check(sqlite3 *db, int64_t *checked, int64_t *unknown, struct buf *what);
 
 /* wide.c: from now on the connection reads its file in large pieces. NULL: it does not. Free the
  * result with free when the connection is closed. Forget: another process may have written. Call it
@@ -170,6 +178,8 @@ bool store_is_here(struct store *store, struct err *err);
  * and no other program wrote into them. */
 void store_trace_follow(struct store *store);
 bool store_trace_same(struct store *store);
+/* trace.c: called before the connection is used: what was cut off SQLite's index is put back. */
+void store_index_keep(const struct store *store);
 
 /* Called before anything is written: whether it may be. Then makes schema and chain, and breaks the
  * seal. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares session.db with the bytes it was closed with, at once or by a thread while the log is
- * read. open.c says what a change means. */
+ * read; of one that was not closed in order the rows of its attempts. open.c says what a change
+ * means. */
 #include "store/private.h"
 
 #include <pthread.h>
@@ -23,6 +24,29 @@ enum store_seal store_seal_check(const struct store *store, int64_t most) {
     return same ? STORE_SEAL_WHOLE : still ? STORE_SEAL_BROKEN : STORE_SEAL_NONE;
 }
 
+/* A file that does not exist yet has no rows. */
+bool store_rows_are(const struct store *store, int64_t most) {
+    sqlite3 *db = NULL;
+    struct buf found = {0};
+    int64_t checked, unknown;
+    int64_t bytes = store_bytes_of(store->path, "") + store_bytes_of(store->path, "-wal");
+    if (bytes > most)
+        return true;
+    bool open = sqlite3_open_v2(store->path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK;
+    if (open)
+        sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    bool are = !open || store_sums_check(db, &checked, &unknown, &found);
+    sqlite3_close_v2(db);
+    buf_free(&found);
+    return are;
+}
+
+enum store_seal store_seal_look(const struct store *store, int64_t most) {
+    enum store_seal is = store_seal_check(store, most);
+    bool rows = is != STORE_SEAL_NONE || store->read_only || store_rows_are(store, most);
+    return rows ? is : STORE_SEAL_ROWS;
+}
+
 /* --------------------------------------------------------------------------- while the log is
  * read */
 
@@ -35,7 +59,7 @@ struct store_sealing {
 
 static void *sealing_run(void *data) {
     struct store_sealing *sealing = data;
-    sealing->is = store_seal_check(sealing->store, sealing->most);
+    sealing->is = store_seal_look(sealing->store, sealing->most);
     return NULL;
 }
 
@@ -66,8 +90,7 @@ enum store_seal store_seal_end(struct store *store) {
 }
 
 bool store_settle(struct store *store, struct err *err) {
-    if (store_seal_end(store) == STORE_SEAL_BROKEN)
-        store_seal_broken(store);
+    store_seal_means(store, store_seal_end(store));
     store_leftovers_remove(store);
     return !store->damage.found || store_damage_tell(store, err);
 }

@@ -196,7 +196,8 @@ void store_close(struct store *store) {
     if (!store)
         return;
     store_seal_end(store);
-    bool wrote = store->prepared && !store->damage.found && store_is_here(store, NULL);
+    bool wrote = store->prepared && !store->damage.found && store_is_here(store, NULL) &&
+                 store_rows_are(store, STORE_SEAL_MOST); /* else the next one to open it says so */
     store_db_close(store);
     if (wrote)
         seal(store);

@@ -137,49 +137,57 @@ static uint64_t stored_sum(const char *table, sqlite3_stmt *rows) {
 }
 
 /* Adds up the rows of one attempt. */
-static bool sum_read(struct store *store, int64_t attempt, uint64_t *sum) {
-    bool ok = true;
+static bool sum_read(sqlite3_stmt *const *of, int64_t attempt, uint64_t *sum) {
+    int code = SQLITE_DONE;
     *sum = 0;
-    for (size_t i = 0; ok && i < COUNT_OF(tables); i++) {
-        char sql[80];
-        sqlite3_stmt *rows = NULL;
-        int code = SQLITE_ERROR;
-        snprintf(sql, sizeof sql, "SELECT * FROM %s WHERE attempt = ?", tables[i].name);
-        ok = sqlite3_prepare_v2(store_db(store), sql, -1, &rows, NULL) == SQLITE_OK;
-        sqlite3_bind_int64(rows, 1, attempt);
-        while (ok && (code = sqlite3_step(rows)) == SQLITE_ROW)
-            *sum += stored_sum(tables[i].name, rows);
-        ok = ok && code == SQLITE_DONE;
-        sqlite3_finalize(rows);
+    for (size_t i = 0; code == SQLITE_DONE && i < COUNT_OF(tables); i++) {
+        sqlite3_bind_int64(of[i], 1, attempt);
+        while ((code = sqlite3_step(of[i])) == SQLITE_ROW)
+            *sum += stored_sum(tables[i].name, of[i]);
+        sqlite3_reset(of[i]);
     }
-    return ok;
+    return code == SQLITE_DONE;
 }
 
-bool store_sums_check(struct store *store, int64_t *checked, int64_t *unknown, struct buf *what) {
-    sqlite3_stmt *rows = NULL;
-    int code = SQLITE_ERROR;
-    bool same = true;
-    *checked = 0;
-    *unknown = store_number(store,
-                            "SELECT count(DISTINCT attempt) FROM attempts WHERE attempt NOT IN "
-                            "(SELECT attempt FROM sums)",
-                            0);
-    if (sqlite3_prepare_v2(store_db(store), "SELECT attempt, sum FROM sums", -1, &rows, NULL))
-        return true; /* an older session has none */
-    while (same && (code = sqlite3_step(rows)) == SQLITE_ROW) {
+/* Goes through the attempts that have a sum. False: at least one is not as it was written. */
+static bool sums_compare(sqlite3_stmt *sums, sqlite3_stmt *const *of, int64_t *checked,
+                         struct buf *what) {
+    int code;
+    while ((code = sqlite3_step(sums)) == SQLITE_ROW) {
         uint64_t sum = 0;
-        int64_t attempt = sqlite3_column_int64(rows, 0);
-        same = sum_read(store, attempt, &sum) && sum == (uint64_t)sqlite3_column_int64(rows, 1);
-        if (!same)
+        int64_t attempt = sqlite3_column_int64(sums, 0);
+        ++*checked;
+        if (!sum_read(of, attempt, &sum) || sum != (uint64_t)sqlite3_column_int64(sums, 1)) {
             buf_printf(what, "the rows of attempt %lld are not as they were written",
                        (long long)attempt);
-        ++*checked;
+            return false;
+        }
     }
-    if (same && code != SQLITE_DONE) {
-        buf_printf(what, "the tables cannot be read (%s)", sqlite3_errmsg(store->db));
-        same = false;
+    if (code != SQLITE_DONE)
+        buf_printf(what, "the tables cannot be read (%s)", sqlite3_errstr(code));
+    return code == SQLITE_DONE;
+}
+
+bool store_sums_check(sqlite3 *db, int64_t *checked, int64_t *unknown, struct buf *what) {
+    static const char missing[] = "SELECT count(DISTINCT attempt) FROM attempts WHERE attempt NOT "
+                                  "IN (SELECT attempt FROM sums)";
+    sqlite3_stmt *sums = NULL, *lacks = NULL, *of[COUNT_OF(tables)] = {0};
+    *checked = *unknown = 0;
+    if (sqlite3_prepare_v2(db, "SELECT attempt, sum FROM sums", -1, &sums, NULL))
+        return true; /* an older session has none */
+    if (sqlite3_prepare_v2(db, missing, -1, &lacks, NULL) == SQLITE_OK &&
+        sqlite3_step(lacks) == SQLITE_ROW)
+        *unknown = sqlite3_column_int64(lacks, 0);
+    sqlite3_finalize(lacks);
+    for (size_t i = 0; i < COUNT_OF(tables); i++) {
+        char sql[80];
+        snprintf(sql, sizeof sql, "SELECT * FROM %s WHERE attempt = ?", tables[i].name);
+        sqlite3_prepare_v2(db, sql, -1, &of[i], NULL); /* NULL is misused in sums_compare */
     }
-    sqlite3_finalize(rows);
+    bool same = sums_compare(sums, of, checked, what);
+    for (size_t i = 0; i < COUNT_OF(tables); i++)
+        sqlite3_finalize(of[i]);
+    sqlite3_finalize(sums);
     return same;
 }
 

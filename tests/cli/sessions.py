@@ -585,15 +585,16 @@ class Sessions(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(list(own.iterdir()) + list(cache.rglob("*.part")), [])
 
-    def half_an_export(self, end):
+    def half_an_export(self, end, out="given"):
         """An export that has begun to write, and ends as `end` says; what it wrote until then."""
         self.run_rounds()
+        out = self.task / out
         for _ in range(20):
-            process = subprocess.Popen([HONE, "export", self.task, "--output", self.task / "given"],
+            process = subprocess.Popen([HONE, "export", self.task, "--output", out],
                                        env=ENV, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             half = []
             while not half and process.poll() is None:
-                half = list(self.task.glob(f"given.hone-*-{process.pid}-export"))
+                half = list(out.parent.glob(f"{out.name}.hone-*-{process.pid}-export"))
             process.send_signal(end)
             if end == signal.SIGKILL:
                 process.communicate()
@@ -604,8 +605,9 @@ class Sessions(unittest.TestCase):
         self.fail("none was ended in time")
 
     def test_half_an_export_goes_with_the_next_start(self):
-        half, _ = self.half_an_export(signal.SIGKILL)
-        self.assertFalse((self.task / "given").exists())
+        self.half_an_export(signal.SIGKILL, "given/with/folders")
+        self.assertFalse((self.task / "given/with/folders").exists())
+        self.assertTrue((self.task / "given/with").exists())
         done = subprocess.run([HONE, "config"], env=ENV, cwd="/", stdout=subprocess.DEVNULL)
         self.assertEqual(done.returncode, 0)
         self.assertEqual(list(self.task.glob("given*")), [])

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -399,6 +400,61 @@ static void a_session_that_is_looked_at_stays_as_it_is(void **unused) {
     scratch_end(folder);
 }
 
+/* Changes a text in the database, wherever it is, in place. */
+static void spoil(const char *folder, const char *text) {
+    char *path = path_join(folder, "session.db");
+    struct image image = image_of(path);
+    size_t len = strlen(text), found = 0;
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    for (size_t at = 0; at + len <= image.size; at++)
+        if (!memcmp(image.bytes + at, text, len)) {
+            assert_int_equal(fseek(file, (long)at, SEEK_SET), 0);
+            fputc(image.bytes[at] ^ 1, file);
+            found++;
+        }
+    assert_true(found > 0 && fclose(file) == 0);
+    free(image.bytes);
+    free(path);
+}
+
+/* Rows that change while a session is open, by a disk that fails, which SQLite does not see. The
+ * session is closed in order, or its process is killed. */
+static void rows_that_change_in_an_open_session_are_made_again(void **unused) {
+    (void)unused;
+    for (int killed = 0; killed < 2; killed++) {
+        char *folder = scratch();
+        struct err err = {0};
+        fill(folder, 10);
+        pid_t child = fork();
+        if (child == 0) {
+            struct store *store = store_open(folder, false, &err);
+            bool ok = store && store_append(store, 1, "test", "{}", NULL, &err);
+            if (ok)
+                spoil(folder, "hbm_read_bytes");
+            if (!killed)
+                store_close(store);
+            _exit(!ok);
+        }
+        int status = -1;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        struct store *store = store_open_early(folder, false, &err);
+        assert_non_null(store);
+        assert_true(store_settle(store, &err));
+        assert_non_null(store_note(store));
+        assert_non_null(strstr(store_note(store), "hone makes them again"));
+        assert_int_equal(store_derived_seq(store), 0);
+        append(store, "{}");
+        store_close(store);
+        store = open_ok(folder);
+        assert_null(store_note(store));
+        assert_int_equal(store_last_seq(store), 12);
+        store_close(store);
+        scratch_end(folder);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_flipped_bit_is_noticed),
@@ -413,6 +469,7 @@ int main(void) {
         cmocka_unit_test(an_emptied_session_with_a_spoiled_head_is_no_new_one),
         cmocka_unit_test(a_session_that_is_cut_to_a_byte_is_no_new_one),
         cmocka_unit_test(a_session_that_is_looked_at_stays_as_it_is),
+        cmocka_unit_test(rows_that_change_in_an_open_session_are_made_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

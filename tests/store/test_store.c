@@ -35,7 +35,8 @@ static void append_numbered(struct store *store, int from, int to) {
         snprintf(text, sizeof text, "{\"n\":%d}", i);
         struct err err = {0};
         int64_t seq = 0;
-        assert_true(store_append(store, 1000 + i, "test", text, &seq, &err));
+        if (!store_append(store, 1000 + i, "test", text, &seq, &err))
+            fail_msg("event %d: %s", i, err.text);
         assert_int_equal(seq, i);
     }
 }
@@ -518,6 +519,28 @@ static void who_writes_into_the_files_is_noticed(void **unused) {
     }
 }
 
+/* Its bytes are no part of the session: it is made again. */
+static void an_index_that_was_cut_is_made_again(void **unused) {
+    (void)unused;
+    char *folder = scratch();
+    struct store *store = open_ok(folder);
+    struct err err = {0};
+    append_numbered(store, 1, 20);
+    for (int turn = 0; turn < 3; turn++) {
+        cut(folder, "session.db-shm", turn * 100);
+        append_numbered(store, 21 + turn * 10, 30 + turn * 10);
+        cut(folder, "session.db-shm", 0);
+        int count = 0;
+        assert_true(store_replay(store, 0, count_one, &count, &err));
+        assert_int_equal(count, 30 + turn * 10);
+    }
+    store_close(store);
+    store = open_ok(folder);
+    assert_int_equal(store_last_seq(store), 50);
+    store_close(store);
+    scratch_end(folder);
+}
+
 /* What the store writes itself is no such thing: merges of SQLite's log, tables, a long log. */
 static void what_the_store_writes_is_its_own(void **unused) {
     (void)unused;
@@ -584,6 +607,7 @@ int main(void) {
         cmocka_unit_test(an_old_session_is_closed_when_it_is_opened),
         cmocka_unit_test(the_locks_of_a_session_stay),
         cmocka_unit_test(who_writes_into_the_files_is_noticed),
+        cmocka_unit_test(an_index_that_was_cut_is_made_again),
         cmocka_unit_test(what_the_store_writes_is_its_own),
         cmocka_unit_test(a_folder_with_other_things_stays_open),
         cmocka_unit_test(setting_aside_keeps_the_old_session),

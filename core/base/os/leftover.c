@@ -76,17 +76,48 @@ void os_sweep_scratch(void) {
 
 /* ------------------------------------------------------------ in folders of a person's choice */
 
-/* A note is a file in the user's state folder with the path in it. Its process holds it locked, so
- * that it is known to run even where its number means nothing, as in another container. */
+/* A note is a file in the user's state folder with the path in it and, behind a NUL, the uppermost
+ * folder that is made for it. Its process holds it locked, so that it is known to run even where
+ * its number means nothing, as in another container. */
 struct os_pending {
     int fd; /* of the note; -1: there is none */
     char *note, *path;
+    char *missing; /* the uppermost folder that has to be made first; NULL: none */
 };
 
 static bool note_write(const struct os_pending *pending) {
-    size_t len = strlen(pending->path);
-    return len < MOST_NOTE && flock(pending->fd, LOCK_EX) == 0 &&
-           write(pending->fd, pending->path, len) == (ssize_t)len;
+    struct buf text = {0};
+    buf_puts(&text, pending->path);
+    if (pending->missing) {
+        buf_putc(&text, '\0');
+        buf_puts(&text, pending->missing);
+    }
+    bool ok = text.len < MOST_NOTE && flock(pending->fd, LOCK_EX) == 0 &&
+              write(pending->fd, text.at, text.len) == (ssize_t)text.len;
+    buf_free(&text);
+    return ok;
+}
+
+static char *first_missing(const char *path) {
+    char *missing = NULL, *folder = path_folder(path);
+    while (!file_exists(folder) && strcmp(folder, missing ? missing : path) != 0) {
+        free(missing);
+        missing = folder;
+        folder = path_folder(missing);
+    }
+    free(folder);
+    return missing;
+}
+
+/* Removes the folders above a path that were made for it, as far as nothing else is in them. */
+static void folders_drop(const char *path, const char *missing) {
+    char *folder = path_folder(path), *above;
+    for (bool last = !missing; !last && (rmdir(folder) == 0 || errno == ENOENT); folder = above) {
+        last = strlen(folder) <= strlen(missing);
+        above = path_folder(folder);
+        free(folder);
+    }
+    free(folder);
 }
 
 /* "NAME.hone-<machine>-<process>-export" */
@@ -104,6 +135,7 @@ struct os_pending *os_pending_begin(const char *path) {
     struct os_pending *pending = mem_alloc(1, sizeof *pending);
     buf_printf(&note, "%s/%08x-%d-XXXXXX", folder, (unsigned)file_machine(), (int)getpid());
     pending->path = path_beside(path);
+    pending->missing = first_missing(pending->path);
     pending->fd = file_make_private(folder, NULL) ? mkostemp(note.at, O_CLOEXEC) : -1;
     pending->note = buf_take(&note);
     if (pending->fd >= 0 && !note_write(pending)) {
@@ -119,6 +151,12 @@ const char *os_pending_path(const struct os_pending *pending) {
     return pending->path;
 }
 
+bool os_pending_undo(const struct os_pending *pending) {
+    bool gone = file_remove_tree(pending->path, NULL) || !file_exists(pending->path);
+    folders_drop(pending->path, pending->missing);
+    return gone;
+}
+
 void os_pending_end(struct os_pending *pending) {
     struct stat st;
     if (!pending)
@@ -128,30 +166,35 @@ void os_pending_end(struct os_pending *pending) {
             (void)!unlink(pending->note);
         close(pending->fd);
     }
+    free(pending->missing);
     free(pending->path);
     free(pending->note);
     free(pending);
 }
 
 /* What the note names is removed if its name says, too, that its process is gone. */
-static bool is_settled(const char *path) {
-    char *folder = path_folder(path);
+static bool is_settled(const char *path, const char *missing) {
+    char *folder = path_folder(*missing ? missing : path);
     struct stat st;
-    if (path[0] == '/' && is_beside(path_base(path)))
+    bool dead = path[0] == '/' && is_beside(path_base(path));
+    if (dead)
         drop(path);
     bool settled = lstat(path, &st) != 0 && file_exists(folder);
+    if (dead && settled)
+        folders_drop(path, *missing ? missing : NULL);
     free(folder);
     return settled;
 }
 
 /* Nobody holds the note any more. */
 static void note_settle(const char *note, int fd) {
-    char path[MOST_NOTE + 1] = "";
+    char path[MOST_NOTE + 2] = ""; /* and behind it what is missing, or nothing */
     struct stat st;
     if (fstat(fd, &st) != 0 || pread(fd, path, MOST_NOTE, 0) < 0)
         return;
     time_t age = time(NULL) - st.st_mtime;
-    if (path[0] ? is_settled(path) || age > OUT_OF_REACH_S : age > UNWRITTEN_S)
+    if (path[0] ? is_settled(path, path + strlen(path) + 1) || age > OUT_OF_REACH_S
+                : age > UNWRITTEN_S)
         (void)!unlink(note);
 }
 

@@ -382,47 +382,21 @@ static bool take_place(const char *made, const char *folder, struct err *err) {
     return ok;
 }
 
-/* The uppermost folder that has to be made before `path` can be, a new string; NULL: none. */
-static char *first_missing(const char *path) {
-    char *missing = NULL, *folder = path_folder(path);
-    while (!file_exists(folder) && strcmp(folder, missing ? missing : path) != 0) {
-        free(missing);
-        missing = folder;
-        folder = path_folder(missing);
-    }
-    free(folder);
-    return missing;
-}
-
-/* Of an export that failed nothing stays, nor of the folders that were made for it. */
-static void take_back(const char *made, const char *missing, struct err *err) {
-    char *folder = path_folder(made), *above;
-    if (!file_remove_tree(made, NULL) && file_exists(made))
-        err_prefix(err, "%.200s could not be removed and is not whole", made);
-    for (bool last = !missing; !last && rmdir(folder) == 0; folder = above) {
-        last = !strcmp(folder, missing);
-        above = path_folder(folder);
-        free(folder);
-    }
-    free(folder);
-}
-
 static bool make_at(struct bundle *bundle, const char *place, tune_bundle_fn *evaluate,
                     void *data) {
     struct os_pending *pending = os_pending_begin(place);
     const char *beside = os_pending_path(pending);
-    char *missing = first_missing(beside), *above = path_folder(beside);
+    char *above = path_folder(beside);
     bundle->out.folder = beside;
     os_sweep(above); /* what killed ones left that could note nothing */
     bool ok = file_make_dirs(beside, bundle->err) && put_all(bundle) &&
               tune_manifest_write(beside, bundle->err) &&
               (!evaluate || !bundle->task.kernel || evaluate_with(bundle, evaluate, data)) &&
               take_place(beside, place, bundle->err);
-    if (!ok)
-        take_back(beside, missing, bundle->err);
+    if (!ok && !os_pending_undo(pending))
+        err_prefix(bundle->err, "%.200s could not be removed and is not whole", beside);
     os_pending_end(pending);
     free(above);
-    free(missing);
     return ok;
 }
 

@@ -20,9 +20,10 @@ struct checking {
     VEC(int) attempts;   /* whose they are, */
     /* and by attempt; a row before the last one is from before the attempt was decided anew */
     VEC(size_t) from;
-    size_t changes; /* of the state, that were looked at */
-    bool sealed;    /* hone closed it in order: the files that follow from the log are as it left
-                     * them */
+    size_t changes;  /* of the state, that were looked at */
+    bool sealed;     /* hone closed it in order: the files that follow from the log are as it left
+                      * them */
+    char *artefacts; /* what store found of those that are there; NULL: they are not whole */
     store_check_fn *fn;
     void *data;
 };
@@ -40,7 +41,13 @@ static void found(struct checking *checking, const char *part, enum store_findin
     buf_free(&text);
 }
 
-/* Those that are there were compared with their names by store. */
+/* Those that are there were compared with their names by store, which cannot know how many there
+ * should be. */
+static void artefacts_tell(struct checking *checking) {
+    if (checking->artefacts)
+        found(checking, "artefacts", STORE_WHOLE, "%s", checking->artefacts);
+}
+
 static void artefacts_check(struct checking *checking, const char *folder) {
     struct buf names = {0};
     tune_named_state(&checking->named, checking->state);
@@ -50,6 +57,8 @@ static void artefacts_check(struct checking *checking, const char *folder) {
               "%zu of the %zu that the log names %s missing: %s. hone run puts back the copy of a "
               "task's file that is still on disk as it was",
               count, checking->named.len, count == 1 ? "is" : "are", names.at);
+    else
+        artefacts_tell(checking);
     buf_free(&names);
 }
 
@@ -237,6 +246,8 @@ static void derived_check(struct checking *checking, const char *folder) {
         checkpoints_check(checking, folder);
         experiments_check(checking, folder);
         memory_check(checking, folder);
+    } else {
+        artefacts_tell(checking);
     }
     tune_named_free(&checking->named);
     by_hash_free(&checking->rows);
@@ -250,7 +261,10 @@ static void derived_check(struct checking *checking, const char *folder) {
 static void on_part(void *data, const char *part, enum store_finding is, const char *text) {
     struct checking *checking = data;
     checking->sealed |= !strcmp(part, "file") && is == STORE_WHOLE;
-    checking->fn(checking->data, part, is, text);
+    if (!strcmp(part, "artefacts") && is == STORE_WHOLE)
+        checking->artefacts = mem_strdup(text);
+    else
+        checking->fn(checking->data, part, is, text);
 }
 
 bool tune_session_check(const char *folder, store_check_fn *fn, void *data, struct err *err) {
@@ -258,6 +272,7 @@ bool tune_session_check(const char *folder, store_check_fn *fn, void *data, stru
     if (!store_check(folder, on_part, &checking, err))
         return false;
     derived_check(&checking, folder);
+    free(checking.artefacts);
     return true;
 }
 
