@@ -332,6 +332,8 @@ void chrome_status(struct views *views, struct tui_area area);
  * it where something waits there. Without one, what is wrong with the session, where the status
  * line is too short for that. */
 void status_message(struct views *views, struct tui_area area);
+/* The rows of the status at the end of a whole screen: 1, or those of a long reason. */
+int status_rows(const struct views *views, struct tui_area area);
 /* The message is about the loop as it is now. */
 void status_message_said(struct views *views);
 /* Before a frame: a message that the loop has left behind goes, or makes room for why it waits. */

@@ -388,6 +388,26 @@ static void long_status(const struct views *views, const struct tui_area area, s
         buf_puts(out, "; s starts");
 }
 
+static int message_rows(struct tui_area area, struct str text) {
+    struct tui_rect measure = {0, 1, 0, area.cols - 2};
+    return MIN_OF(tui_put_wrapped(tui_area_part(area, measure), 0, text), MESSAGE_ROWS);
+}
+
+/* Whether a message is drawn by itself: trouble says the same in the place of the status. */
+static bool says_message(const struct views *views) {
+    const char *trouble = views->state ? views->state->trouble : NULL;
+    return views->message[0] && !(trouble && !strcmp(views->message, trouble));
+}
+
+int status_rows(const struct views *views, struct tui_area area) {
+    struct buf status = {0};
+    if (!says_message(views) || status_matters(views))
+        long_status(views, area, &status);
+    int rows = status.len ? message_rows(area, buf_str(&status)) : 1;
+    buf_free(&status);
+    return MAX_OF(rows, 1);
+}
+
 /* Draws the rows of a message, or of a long status, that end above `end`; returns the first. */
 static int message_draw(struct views *views, struct tui_area area, int end, struct str text,
                         bool says) {
@@ -395,9 +415,7 @@ static int message_draw(struct views *views, struct tui_area area, int end, stru
     bool bad = says ? views->message_bad : views->state->trouble != NULL;
     enum tui_role waits =
         views->state && views->state->wait == TUNE_WAIT_GATE ? TUI_WAITING : TUI_STRONG;
-    int rows =
-        tui_put_wrapped(tui_area_part(area, (struct tui_rect){0, 1, 0, area.cols - 2}), 0, text);
-    rows = MIN_OF(rows, MIN_OF(end, MESSAGE_ROWS));
+    int rows = MIN_OF(message_rows(area, text), end);
     struct tui_area box = tui_area_part(area, (struct tui_rect){end - rows, 0, rows, area.cols});
     if (rows > 1 || matters)
         box = tui_paper(box, TUI_PAPER_BAR);
@@ -410,8 +428,7 @@ static int message_draw(struct views *views, struct tui_area area, int end, stru
 /* A message stands above what waits, and takes no line of it. */
 void status_message(struct views *views, struct tui_area area) {
     struct buf status = {0};
-    const char *trouble = views->state ? views->state->trouble : NULL;
-    bool says = views->message[0] && !(trouble && !strcmp(views->message, trouble));
+    bool says = says_message(views);
     int end = area.rows - 1;
     if (!says || status_matters(views))
         long_status(views, area, &status);

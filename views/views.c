@@ -217,7 +217,7 @@ static void draw_screen(struct views *views, struct tui_area area) {
     chrome_keys(views, rows_of(area, area.rows - 1, 1));
     if (screen->above)
         screen->above(views, rows_of(area, 2, 1));
-    screen->draw(views, rows_of(area, 3, area.rows - 5));
+    screen->draw(views, rows_of(area, 3, area.rows - 4 - status_rows(views, area)));
 }
 
 /* Keys that were typed before the first frame of a screen need its rows: they are counted by
