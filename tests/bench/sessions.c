@@ -132,7 +132,7 @@ static struct opened open_once(const char *hone, const char *folder, int attempt
     opened.cpu_ms = 1000 * processor_s_of(screen.pid);
     opened.key_ms = history_keys(&screen);
     double ends = now_ms();
-    (void)!write(screen.fd, ":quit\r", 6);
+    (void)!write(screen.fd, ":quit\ry", 7); /* a round that is not over asks first */
     while (screen_read(&screen, 100) && now_ms() - ends < 10000)
         buf_clear(&screen.seen);
     wait4(screen.pid, &status, 0, &usage);

@@ -87,3 +87,37 @@ HELPER = """import nki.isa as nisa
 def load(dst, src):
     nisa.dma_copy(dst=dst, src=src)
 """
+
+ROUNDS = """import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x, n):
+    y = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+    total = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=total, value=0.0)
+    c = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=c, src=n)
+    r = nisa.register_alloc()
+    nisa.register_load(dst=r, src=c)
+
+    def body(i):
+        t = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=t, src=x)
+        nisa.tensor_tensor(dst=total, data1=total, data2=t, op=nl.add)
+
+    nl.fori_loop(0, r, body)
+    nisa.dma_copy(dst=y, src=total)
+    return y
+"""
+ROUNDS_OF = """import numpy as np
+
+def get_inputs():
+    return [np.random.normal(size=(128, 64)).astype(np.float32),
+            np.random.randint(1, 9, size=(1, 1)).astype(np.int32)]
+
+def forward(x, n):
+    return x * np.float32(n[0, 0])
+"""

@@ -14,7 +14,7 @@ import time
 import unittest
 import xml.etree.ElementTree
 
-from calling import (CARRIED, CURRENT, ENV, FOLDER, HELPER, HONE,
+from calling import (CARRIED, CURRENT, ENV, FOLDER, HELPER, HONE, ROUNDS, ROUNDS_OF,
                      LEGACY, REFERENCE, RUNNING, make_task, run)
 
 
@@ -377,6 +377,24 @@ class Sim(Commands):
         # A sum in two statements is the same in any order.
         out = self.sim(make_task("sum", CARRIED))
         self.assertEqual([one["code"] for one in out["diagnostics"]], ["hone-carried-value"])
+
+    def test_rounds_that_the_inputs_tell_differ_from_seed_to_seed(self):
+        task = make_task("rounds", ROUNDS, ROUNDS_OF)
+        out = self.sim(task)
+        self.assertIs(out["correct"], True)
+        note, = [one for one in out["diagnostics"] if one["code"] == "hone-rounds-of-inputs"]
+        self.assertIn("fori_loop", ROUNDS.splitlines()[note["line"] - 1])
+        (task / "reference.py").write_text(ROUNDS_OF.replace("n[0, 0]", "min(n[0, 0], 5)"))
+        out = self.sim(task, status=1)  # where there are more
+        wrong = [row["seed"] for row in out["seeds"] if row["rel_l2"] > 1e-3]
+        self.assertNotIn(0, wrong)
+        self.assertTrue(wrong)
+        # What the device computes hone does not know; that is its limit.
+        (task / "kernel.py").write_text(ROUNDS.replace("    r = ", """\
+    nisa.tensor_scalar(dst=c, data=c, op0=nl.multiply, operand0=1.0)
+    r = """))
+        self.assertIn("a limit of hone's, which knows only numbers that come from inputs",
+                      run("sim", task).stdout)
 
     def test_the_tolerance_can_be_set(self):
         near = LEGACY.replace("tile, factor", "tile, 3.001")

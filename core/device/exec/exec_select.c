@@ -565,9 +565,8 @@ bool exec_loop_branch(struct exec *x) {
     if (found == wanted)
         return true;
     (void)exec_fail(x,
-                    "the loop's register holds %lld with these inputs, and the program was made "
-                    "for %lld: hone makes one program for all seeds, from the first one's inputs "
-                    "as far as they are copied to the register unchanged",
+                    "the loop's register holds %lld, not %lld as was assumed: a limit of hone's, "
+                    "which knows only numbers that come from inputs unchanged",
                     (long long)found, (long long)wanted);
     x->err->kind = ERR_USAGE;
     return false;

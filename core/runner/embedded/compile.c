@@ -17,12 +17,10 @@ static double seconds_since(uint64_t start_ns) {
     return (double)(clock_monotonic_ns() - start_ns) * 1e-9;
 }
 
-static struct nki_specialise_options options_for(struct evaluation *evaluation,
-                                                 const char *function) {
+static struct nki_specialise_options options_with(const struct evaluation *evaluation,
+                                                  const char *function,
+                                                  const struct nki_input *inputs, size_t n_inputs) {
     const struct runner_job *job = &evaluation->job;
-    size_t n_inputs;
-    const struct nki_input *inputs =
-        inputs_for_specialiser(evaluation, evaluation->shapes, &n_inputs);
     return (struct nki_specialise_options){.function = function,
                                            .generation = evaluation->generation->generation,
                                            .release = evaluation->job.release,
@@ -32,6 +30,13 @@ static struct nki_specialise_options options_for(struct evaluation *evaluation,
                                            .max_instructions = (size_t)job->instruction_limit,
                                            .max_steps = (size_t)job->step_limit,
                                            .max_bytes = (size_t)job->value_limit};
+}
+
+static struct nki_specialise_options options_for(struct evaluation *evaluation,
+                                                 const char *function) {
+    size_t count;
+    const struct nki_input *inputs = inputs_for_specialiser(evaluation, evaluation->shapes, &count);
+    return options_with(evaluation, function, inputs, count);
 }
 
 static void copy(char *to, size_t size, const char *from) {
@@ -269,6 +274,16 @@ struct nki_program *compile_every_round(struct evaluation *evaluation, size_t mo
     struct nki_program *program = nki_specialise(evaluation->tree, &options, &diags);
     diag_free(&diags);
     return program;
+}
+
+struct nki_program *compile_for(const struct evaluation *evaluation,
+                                const struct task_inputs *inputs, struct arena *arena,
+                                struct diag_list *diags) {
+    size_t count;
+    const struct nki_input *list = runner_inputs_of(arena, inputs, &count);
+    struct nki_specialise_options options =
+        options_with(evaluation, evaluation->result.kernel_name, list, count);
+    return nki_specialise(evaluation->tree, &options, diags);
 }
 
 /* Specialises and checks. *folded: whether rounds of loops were left out. */

@@ -34,6 +34,7 @@ struct seed_run {
     struct order_found order;  /* the same */
     volatile int cancel;
     bool executed, compared, told;
+    bool own_rounds;  /* by a program of its own */
     bool held, ended; /* it is wrong, and seeds before it are not compared yet; nothing follows */
 };
 
@@ -74,6 +75,7 @@ struct evaluation {
     size_t compare_until;                  /* runs from there on are given up: one was wrong */
     bool compiled, failed;                 /* failed: a run did, and all are given up */
     bool diagnosed;                        /* a wrong seed was looked at, or is being looked at */
+    bool rounds_told;
 };
 
 /* Finds the function that is the kernel, and its name. False with *err where the file has none. */
@@ -122,6 +124,18 @@ bool here_specialise(struct evaluation *evaluation, struct err *err) CC_MUST_USE
 /* compile.c: the same program with every round of its loops evaluated; NULL where it has more than
  * `most` instructions. */
 struct nki_program *compile_every_round(struct evaluation *evaluation, size_t most) CC_MUST_USE;
+
+/* The program with the numbers of these inputs, where they are values of a reference. What is
+ * missing of them is in the arena. */
+struct nki_program *compile_for(const struct evaluation *evaluation,
+                                const struct task_inputs *inputs, struct arena *arena,
+                                struct diag_list *diags) CC_MUST_USE;
+/* rounds.c: whether a run failed because its inputs want other rounds of a loop than the first
+ * seed's; then makes a program for them and executes that. Tells it once. */
+bool rounds_are_others(const struct seed_run *run);
+void rounds_execute(struct seed_run *run, const struct array *inputs, size_t count,
+                    const struct device_limits *limits);
+void rounds_tell(const struct seed_run *run);
 
 /* order.c: whether a run was found to carry values through rounds that may run in any order; then
  * executes it in another one, and warns where numbers come out otherwise. */

@@ -248,6 +248,8 @@ static void execute_work(void *data) {
     struct array *inputs = inputs_for_device(evaluation, run->inputs, arena, &count);
     run->executed =
         device_execute(evaluation->image, inputs, count, run->outputs, &limits, &run->err);
+    if (rounds_are_others(run))
+        rounds_execute(run, inputs, count, &limits);
     run->execute_s = seconds_since(start);
     /* Inputs of the task are those that the program was made for: a loop that turns out to have
      * other rounds is the kernel's doing, and no reason to halt all others. */
@@ -266,6 +268,7 @@ static void execute_done(void *data) {
     evaluation->execute_s += run->execute_s;
     tell_tiles(run);
     order_tell(run);
+    rounds_tell(run);
     if (!run->executed)
         fail_run(run, &run->err);
     else if (is_given_up(run))
