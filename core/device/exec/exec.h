@@ -24,6 +24,8 @@ struct device_limits {
     const volatile int *cancel; /* non-zero stops it; may be NULL */
     device_watch_fn *watch;     /* may be NULL */
     void *watching;             /* its data */
+    struct nki_number *loaded;  /* gets what registers were loaded with, program->n_registers of
+                                 * them; may be NULL */
 };
 /* Runs the program on the kernel's array inputs, which are in the order of nki_storage.input and
  * have the dtypes and shapes that it was specialised for. Allocates the data of outputs[0 ..

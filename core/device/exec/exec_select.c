@@ -530,7 +530,10 @@ bool exec_register_load(struct exec *x) {
     } else {
         convert_load_ints(src.dtype, src.at, 0, &value, 1);
     }
-    x->registers[x->instr->operands[NKI_REGISTER_LOAD_dst].i] = value;
+    int64_t number = x->instr->operands[NKI_REGISTER_LOAD_dst].i;
+    x->registers[number] = value;
+    if (x->limits && x->limits->loaded)
+        x->limits->loaded[number] = (struct nki_number){true, value};
     return true;
 }
 
@@ -566,7 +569,7 @@ bool exec_loop_branch(struct exec *x) {
         return true;
     (void)exec_fail(x,
                     "the loop's register holds %lld, not %lld as was assumed: a limit of hone's, "
-                    "which knows only numbers that come from inputs unchanged",
+                    "which unrolls loops before they are executed",
                     (long long)found, (long long)wanted);
     x->err->kind = ERR_USAGE;
     return false;

@@ -259,7 +259,12 @@ static bool load(struct interp *in, const struct nki_node *node, const struct te
     int64_t value = 0;
     if (!ap)
         return false;
-    bool known = number_at(in, element_at(in, ap, 0), &value);
+    const struct nki_specialise_options *options = interp_options(in);
+    size_t number = (size_t)interp_program(in)->n_registers;
+    bool told = number < options->n_told && options->told[number].is;
+    bool known = told || number_at(in, element_at(in, ap, 0), &value);
+    if (told)
+        value = options->told[number].value;
     *dst = (struct api_register){.number = interp_program(in)->n_registers++,
                                  .scalar = dst->scalar,
                                  .value = known ? value : assumed(in, node)};

@@ -510,12 +510,21 @@ struct nki_watch {
     void *data;
 };
 
+/* What a load found in a register, where it came to that. */
+struct nki_number {
+    bool is;
+    int64_t value;
+};
+
 struct nki_specialise_options {
     const char *function; /* NULL: the one kernel in the file */
     enum nki_generation generation;
     const char *release; /* of the package nki, "0.6"; NULL: the newest */
     const struct nki_input *inputs;
     size_t n_inputs;
+    const struct nki_number *told; /* by register: what an execution found, so that nothing has to
+                                    * be assumed; NULL: nothing is known */
+    size_t n_told;
     int grid[3];                /* SPMD launch grid; 0: none. In the current dialect its programs
                                  * are those of the physical cores */
     size_t max_instructions;    /* 0: the default above, as for the next two */

@@ -277,12 +277,14 @@ struct nki_program *compile_every_round(struct evaluation *evaluation, size_t mo
 }
 
 struct nki_program *compile_for(const struct evaluation *evaluation,
-                                const struct task_inputs *inputs, struct arena *arena,
-                                struct diag_list *diags) {
+                                const struct task_inputs *inputs, const struct nki_number *told,
+                                size_t n_told, struct arena *arena, struct diag_list *diags) {
     size_t count;
     const struct nki_input *list = runner_inputs_of(arena, inputs, &count);
     struct nki_specialise_options options =
         options_with(evaluation, evaluation->result.kernel_name, list, count);
+    options.told = told;
+    options.n_told = n_told;
     return nki_specialise(evaluation->tree, &options, diags);
 }
 

@@ -125,13 +125,15 @@ bool here_specialise(struct evaluation *evaluation, struct err *err) CC_MUST_USE
  * `most` instructions. */
 struct nki_program *compile_every_round(struct evaluation *evaluation, size_t most) CC_MUST_USE;
 
-/* The program with the numbers of these inputs, where they are values of a reference. What is
- * missing of them is in the arena. */
+/* The program with the numbers of these inputs, where they are values of a reference, and with what
+ * registers are told to hold. What it needs of the inputs is in the arena. */
 struct nki_program *compile_for(const struct evaluation *evaluation,
-                                const struct task_inputs *inputs, struct arena *arena,
+                                const struct task_inputs *inputs, const struct nki_number *told,
+                                size_t n_told, struct arena *arena,
                                 struct diag_list *diags) CC_MUST_USE;
-/* rounds.c: whether a run failed because its inputs want other rounds of a loop than the first
- * seed's; then makes a program for them and executes that. Tells it once. */
+/* rounds.c: whether a run failed because loops have other rounds than its program; then makes
+ * another one from what its registers held, and executes that, until all is as it is found. Tells
+ * it once. */
 bool rounds_are_others(const struct seed_run *run);
 void rounds_execute(struct seed_run *run, const struct array *inputs, size_t count,
                     const struct device_limits *limits);

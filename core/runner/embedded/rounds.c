@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops whose rounds only the inputs tell: the program has those of the first seed. Another seed
- * that wants other rounds is executed with a program of its own. The clock stays with the first. */
+/* Loops whose rounds only the device knows: the program has those that the first seed's inputs tell,
+ * or an assumed number. Where an execution finds others, a program is made from what its registers
+ * held up to there, as often as that takes it further. The clock stays with the first program. */
 #include "runner/embedded/private.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#define MOST_TURNS 100 /* programs for one seed; a `while` takes one for each round */
 
 bool rounds_are_others(const struct seed_run *run) {
     const struct evaluation *evaluation = run->evaluation;
-    return !run->executed && run->err.kind == ERR_USAGE && !evaluation->job.input_count &&
-           run != evaluation->runs;
+    return !run->executed && run->err.kind == ERR_USAGE && !evaluation->job.input_count;
 }
 
 /* What is compared, shown and freed goes by the outputs of the first seed's program. */
@@ -23,24 +26,50 @@ static bool same_outputs(const struct nki_program *a, const struct nki_program *
     return same;
 }
 
-void rounds_execute(struct seed_run *run, const struct array *inputs, size_t count,
-                    const struct device_limits *limits) {
+static size_t known_of(const struct nki_number *loaded, size_t count) {
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++)
+        known += loaded[i].is;
+    return known;
+}
+
+/* Executes the run with a program for these numbers. They are replaced by what it finds; false: by
+ * nothing more. */
+static bool execute_with(struct seed_run *run, const struct array *inputs, size_t count,
+                         struct device_limits limits, struct nki_number **told, size_t *n_told) {
     struct evaluation *evaluation = run->evaluation;
     struct arena *arena = arena_new();
     struct diag_list diags = {0};
-    struct device_limits own = {.cancel = limits->cancel, .memory_bytes = limits->memory_bytes};
-    struct nki_program *program = compile_for(evaluation, run->inputs, arena, &diags);
+    struct nki_program *program =
+        compile_for(evaluation, run->inputs, *told, *n_told, arena, &diags);
     struct device_image *image =
         program && !diags.errors ? device_load(program, evaluation->generation, &diags) : NULL;
-    if (image && same_outputs(evaluation->program, program)) {
+    size_t before = known_of(*told, *n_told);
+    bool fits = image && same_outputs(evaluation->program, program);
+    if (fits) {
+        *n_told = (size_t)program->n_registers;
+        free(*told);
+        *told = limits.loaded = mem_alloc(*n_told + 1, sizeof **told);
         run->err = (struct err){0};
-        run->executed = device_execute(image, inputs, count, run->outputs, &own, &run->err);
-        run->own_rounds = run->executed;
+        run->executed = device_execute(image, inputs, count, run->outputs, &limits, &run->err);
     }
     device_unload(image);
     nki_program_free(program);
     diag_free(&diags);
     arena_free(arena);
+    return fits && known_of(*told, *n_told) > before;
+}
+
+void rounds_execute(struct seed_run *run, const struct array *inputs, size_t count,
+                    const struct device_limits *limits) {
+    struct device_limits own = {.cancel = limits->cancel, .memory_bytes = limits->memory_bytes};
+    struct nki_number *told = NULL;
+    size_t n_told = 0;
+    bool more = true;
+    for (int turn = 0; turn < MOST_TURNS && more && rounds_are_others(run); turn++)
+        more = execute_with(run, inputs, count, own, &told, &n_told);
+    run->own_rounds = run->executed;
+    free(told);
 }
 
 /* Where the first loop stands whose rounds a register tells; 0: nowhere. */
@@ -62,8 +91,7 @@ void rounds_tell(const struct seed_run *run) {
     const struct nki_loc *loc = &program->locs.at[loop_of(program)];
     diag_add(&evaluation->diags, DIAG_NOTE, "hone-rounds-of-inputs", program->files.at[loc->file],
              (int)loc->line, (int)loc->column,
-             "the inputs of seed %lld give loops other rounds than those of the first seed, whose "
-             "latency is shown",
+             "loops have other rounds with the inputs of seed %lld than those that the latency is of",
              (long long)run->seed);
     evaluation->rounds_told = true;
     (void)evaluation_tell_diags(evaluation);
