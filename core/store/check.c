@@ -75,7 +75,8 @@ static void check_file(struct check *check) {
         break;
     case STORE_SEAL_BROKEN: tell(check, "file", STORE_DAMAGED, STORE_CHANGED); break;
     case STORE_SEAL_NONE:
-    case STORE_SEAL_ROWS: /* this check tells them by themselves */
+    case STORE_SEAL_ROWS:
+    case STORE_SEAL_TORN: /* this check tells them by themselves */
         tell(check, "file", STORE_UNPROVEN,
              "session.db is in use, or hone did not close it properly, so nothing shows what its "
              "bytes should be");

@@ -71,6 +71,7 @@ bool store_is_here(struct store *store, struct err *err) {
                        store->path, (long long)store->tail.seq);
     if (!store->wal_place.known)
         store->wal_place = wal;
+    store_index_keep(store, true);
     if (!store_trace_same(store))
         return err_set(
             err, ERR_DAMAGED,

@@ -18,10 +18,10 @@
 #define BEGIN_LOOKS 500       /* for a session that its holder is about to begin */
 #define BEGIN_NS 10000000     /* between two of them */
 
-sqlite3 *store_db(const struct store *store) {
+sqlite3 *store_db(struct store *store) {
     if (!pthread_equal(store->owner, pthread_self()))
         HONE_BUG("a thread uses a session that another one opened");
-    store_index_keep(store);
+    store_index_keep(store, false);
     return store->db;
 }
 
@@ -294,7 +294,7 @@ static void seal_broken(struct store *store) {
 }
 
 void store_seal_means(struct store *store, enum store_seal seal) {
-    if (seal == STORE_SEAL_BROKEN)
+    if (seal == STORE_SEAL_BROKEN || seal == STORE_SEAL_TORN)
         seal_broken(store);
     if (seal != STORE_SEAL_ROWS)
         return;
@@ -405,8 +405,10 @@ bool store_db_open(struct store *store, struct err *err) {
     if (store->read_only)
         return true;
     store_trace_follow(store);
-    return store_exec(store, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
-                      "cannot prepare the session", err);
+    bool ok = store_exec(store, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+                         "cannot prepare the session", err);
+    store_index_note(store);
+    return ok;
 }
 
 void store_db_close(struct store *store) {

@@ -71,7 +71,10 @@ struct store {
     struct store_place db_place, wal_place;
     bool traced; /* what was written last is known: */
     struct store_trace trace;
-    int frames; /* that count in the log of SQLite */
+    int frames;                  /* that count in the log of SQLite */
+    int index;                   /* descriptor of SQLite's index; -1: not opened yet */
+    size_t index_bytes;          /* that it had after the last commit; 0: not known */
+    char *index_was, *index_now; /* they, and those that are compared with them */
     struct store_damage damage;
     struct buf scratch; /* for hashing */
     int attempt;        /* the attempt that is being written */
@@ -82,7 +85,7 @@ struct store {
 
 /* The connection, for the thread that opened the store. Two threads in one connection read rows
  * that are not there, and a session that is whole seems damaged; so any other thread is a bug. */
-sqlite3 *store_db(const struct store *store);
+sqlite3 *store_db(struct store *store);
 /* Fills *err from the connection's last failure: what was tried, why, what to do. */
 bool store_sql_failed(struct store *store, const char *what, struct err *err);
 /* Whether that failure is about what the file holds. */
@@ -99,14 +102,21 @@ void store_db_close(struct store *store);
 void store_leftovers_remove(struct store *store);
 /* Whether session.db has the bytes it was closed with. A file larger than `most` is not compared
  * (0: any size is). NONE: it was not closed in order, or is in use. */
-enum store_seal { STORE_SEAL_NONE, STORE_SEAL_WHOLE, STORE_SEAL_BROKEN, STORE_SEAL_ROWS };
+enum store_seal {
+    STORE_SEAL_NONE,
+    STORE_SEAL_WHOLE,
+    STORE_SEAL_BROKEN,
+    STORE_SEAL_ROWS,
+    STORE_SEAL_TORN
+};
 enum store_seal store_seal_check(const struct store *store, int64_t most);
 #define STORE_SEAL_MOST ((int64_t)256 << 20) /* only hone session check compares a larger file */
-/* Whether the rows of attempts are as they were written, as far as a file of at most `most` bytes
- * can be read by a connection of its own. */
-bool store_rows_are(const struct store *store, int64_t most);
-/* Both; ROWS: it may be written, has no seal, and its rows are not as they were written. Begin does
- * it by a thread. False: the thread could not be started. End waits for it; NONE: there is no
+/* What can be said without a seal, as far as a file of at most `most` bytes can be read by a
+ * connection of its own. ROWS: of attempts, are not as they were written. TORN: SQLite finds
+ * something (in files of a quarter of that size). Else NONE. */
+enum store_seal store_tables_look(const struct store *store, int64_t most);
+/* The one, and the other of a session without a seal that may be written. Begin does it by a
+ * thread. False: the thread could not be started. End waits for it; NONE: there is no
  * thread. */
 enum store_seal store_seal_look(const struct store *store, int64_t most);
 bool store_seal_begin(struct store *store, int64_t most);
@@ -178,8 +188,10 @@ bool store_is_here(struct store *store, struct err *err);
  * and no other program wrote into them. */
 void store_trace_follow(struct store *store);
 bool store_trace_same(struct store *store);
-/* trace.c: called before the connection is used: what was cut off SQLite's index is put back. */
-void store_index_keep(const struct store *store);
+/* index.c: notes SQLite's index as it is after a commit; before the connection is used, makes one
+ * that was changed or cut again. Whole: all of its bytes are compared, not its length alone. */
+void store_index_note(struct store *store);
+void store_index_keep(struct store *store, bool whole);
 
 /* Called before anything is written: whether it may be. Then makes schema and chain, and breaks the
  * seal. */

@@ -24,27 +24,37 @@ enum store_seal store_seal_check(const struct store *store, int64_t most) {
     return same ? STORE_SEAL_WHOLE : still ? STORE_SEAL_BROKEN : STORE_SEAL_NONE;
 }
 
+/* NULL, or what SQLite says first. */
+static bool is_torn(sqlite3 *db) {
+    sqlite3_stmt *look = NULL;
+    bool fine = sqlite3_prepare_v2(db, "PRAGMA integrity_check(1)", -1, &look, NULL) ||
+                (sqlite3_step(look) == SQLITE_ROW &&
+                 !strcmp((const char *)sqlite3_column_text(look, 0), "ok"));
+    sqlite3_finalize(look);
+    return !fine;
+}
+
 /* A file that does not exist yet has no rows. */
-bool store_rows_are(const struct store *store, int64_t most) {
+enum store_seal store_tables_look(const struct store *store, int64_t most) {
     sqlite3 *db = NULL;
     struct buf found = {0};
     int64_t checked, unknown;
     int64_t bytes = store_bytes_of(store->path, "") + store_bytes_of(store->path, "-wal");
     if (bytes > most)
-        return true;
+        return STORE_SEAL_NONE;
     bool open = sqlite3_open_v2(store->path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK;
     if (open)
         sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    bool are = !open || store_sums_check(db, &checked, &unknown, &found);
+    bool torn = open && bytes <= most / 4 && is_torn(db);
+    bool rows = !open || store_sums_check(db, &checked, &unknown, &found);
     sqlite3_close_v2(db);
     buf_free(&found);
-    return are;
+    return torn ? STORE_SEAL_TORN : rows ? STORE_SEAL_NONE : STORE_SEAL_ROWS;
 }
 
 enum store_seal store_seal_look(const struct store *store, int64_t most) {
     enum store_seal is = store_seal_check(store, most);
-    bool rows = is != STORE_SEAL_NONE || store->read_only || store_rows_are(store, most);
-    return rows ? is : STORE_SEAL_ROWS;
+    return is != STORE_SEAL_NONE || store->read_only ? is : store_tables_look(store, most);
 }
 
 /* --------------------------------------------------------------------------- while the log is

@@ -131,7 +131,7 @@ static struct store *open_it(const char *folder, bool look_only, bool defers, st
     store->owner = pthread_self();
     store->folder = mem_strdup(folder);
     store->path = path_join(folder, "session.db");
-    store->lock = store->log = store->head = store->rows_anew = -1;
+    store->lock = store->log = store->head = store->rows_anew = store->index = -1;
     store->rows_bytes = -1;
     store->read_only = store->look_only = look_only;
     store->defers = defers;
@@ -196,8 +196,11 @@ void store_close(struct store *store) {
     if (!store)
         return;
     store_seal_end(store);
+    if (store->db)
+        store_index_keep(store, true); /* SQLite merges its log by it */
     bool wrote = store->prepared && !store->damage.found && store_is_here(store, NULL) &&
-                 store_rows_are(store, STORE_SEAL_MOST); /* else the next one to open it says so */
+                 store_tables_look(store, STORE_SEAL_MOST) == STORE_SEAL_NONE; /* else the next one
+                                                                                * says so */
     store_db_close(store);
     if (wrote)
         seal(store);
@@ -209,6 +212,10 @@ void store_close(struct store *store) {
         close(store->rows_anew);
     if (store->lock >= 0)
         close(store->lock);
+    if (store->index >= 0)
+        close(store->index);
+    free(store->index_was);
+    free(store->index_now);
     buf_free(&store->scratch);
     free(store->holder);
     free(store->why);

@@ -127,10 +127,11 @@ static uint64_t stored_sum(const char *table, sqlite3_stmt *rows) {
             cells[i].is = STORE_REAL;
             cells[i].real = sqlite3_column_double(rows, (int)i);
             break;
-        case SQLITE_NULL: break;
-        default:
+        case SQLITE_TEXT:
             cells[i].is = STORE_TEXT;
             cells[i].text = (const char *)sqlite3_column_text(rows, (int)i);
+            break;
+        default: break; /* a blob is nothing that hone wrote */
         }
     }
     return row_sum(table, cells, count);

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What other programs do to the files of an open session.
- *
- * Whether another program wrote into the files of a session that is open: a backup that was copied
+/* Whether another program wrote into the files of a session that is open: a backup that was copied
  * over them, a program of SQLite. SQLite would not notice, or write on into what is no session any
  * more. The lengths and a few places of the files are compared with what the last commit left,
  * which does not hang on times that a file server sets. Formats: sqlite.org/fileformat2.html, 1.3
  * and 4.1. */
 #include "store/private.h"
-
-#include <limits.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define CHECKPOINT_FRAMES 1000 /* as SQLite does by itself */
 #define FRAME_HEAD 24
@@ -57,6 +50,7 @@ static void trace_now(const struct store *store, struct store_trace *now) {
 
 static void note(struct store *store) {
     trace_now(store, &store->trace);
+    store_index_note(store);
     store->traced = true;
 }
 
@@ -79,22 +73,6 @@ static void on_rollback(void *data) {
 void store_trace_follow(struct store *store) {
     sqlite3_wal_hook(store->db, on_commit, store);
     sqlite3_rollback_hook(store->db, on_rollback, store);
-}
-
-/* SQLite finds the frames of its log by an index that it shares in a file, and reading what such a
- * file does not have any more ends the process. Its bytes are for SQLite to make again, which sees
- * that they are no index. The file is not opened: to close it would free the locks that SQLite has
- * on it. Its blocks: sqlite.org/walformat.html, 2.1. */
-void store_index_keep(const struct store *store) {
-    enum { BLOCK = 32768, FIRST = 4062, FRAMES = 4096 };
-    int more = MAX_OF(store->frames - FIRST, 0);
-    off_t least = BLOCK * (off_t)(1 + (more + FRAMES - 1) / FRAMES);
-    char path[PATH_MAX];
-    struct stat st;
-    int len = snprintf(path, sizeof path, "%s-shm", store->path);
-    if (store->traced && len < PATH_MAX && stat(path, &st) == 0 && st.st_size < least)
-        if (truncate(path, 0) == 0) /* its head may say that all is well */
-            (void)!truncate(path, least);
 }
 
 bool store_trace_same(struct store *store) {

@@ -541,6 +541,35 @@ static void an_index_that_was_cut_is_made_again(void **unused) {
     scratch_end(folder);
 }
 
+/* Another program makes it long again, or writes into it, and then the log is merged. */
+static void an_index_with_other_bytes_is_made_again(void **unused) {
+    (void)unused;
+    static const long from[] = {0, 16, 100, 136, 148, 200, 16384, 20000};
+    for (size_t way = 0; way < 2 * COUNT_OF(from); way++) {
+        char *folder = scratch();
+        struct store *store = open_ok(folder);
+        int count = 0;
+        struct err err = {0};
+        append_numbered(store, 1, 40);
+        char *path = path_join(folder, "session.db-shm");
+        FILE *file = fopen(path, "r+");
+        assert_true(file && fseek(file, from[way / 2], SEEK_SET) == 0);
+        for (long at = from[way / 2]; at < (way % 2 ? from[way / 2] + 1 : 32768); at++)
+            fputc(way % 2 ? 'A' : 0, file);
+        assert_int_equal(fclose(file), 0);
+        if (way % 4 < 2)
+            append_numbered(store, 41, 50);
+        store_close(store);
+        store = open_ok(folder);
+        if (store_note(store) || !store_replay(store, 0, count_one, &count, &err) ||
+            count != (way % 4 < 2 ? 50 : 40))
+            fail_msg("way %zu: %d events, %s; %s", way, count, err.text, store_note(store));
+        store_close(store);
+        free(path);
+        scratch_end(folder);
+    }
+}
+
 /* What the store writes itself is no such thing: merges of SQLite's log, tables, a long log. */
 static void what_the_store_writes_is_its_own(void **unused) {
     (void)unused;
@@ -608,6 +637,7 @@ int main(void) {
         cmocka_unit_test(the_locks_of_a_session_stay),
         cmocka_unit_test(who_writes_into_the_files_is_noticed),
         cmocka_unit_test(an_index_that_was_cut_is_made_again),
+        cmocka_unit_test(an_index_with_other_bytes_is_made_again),
         cmocka_unit_test(what_the_store_writes_is_its_own),
         cmocka_unit_test(a_folder_with_other_things_stays_open),
         cmocka_unit_test(setting_aside_keeps_the_old_session),

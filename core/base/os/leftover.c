@@ -172,6 +172,12 @@ void os_pending_end(struct os_pending *pending) {
     free(pending);
 }
 
+/* Whether a folder is above a path. A note may be cut, or not ours. */
+static bool is_above(const char *folder, const char *path) {
+    size_t len = strlen(folder);
+    return len > 1 && !strncmp(path, folder, len) && path[len] == '/';
+}
+
 /* What the note names is removed if its name says, too, that its process is gone. */
 static bool is_settled(const char *path, const char *missing) {
     char *folder = path_folder(*missing ? missing : path);
@@ -180,8 +186,8 @@ static bool is_settled(const char *path, const char *missing) {
     if (dead)
         drop(path);
     bool settled = lstat(path, &st) != 0 && file_exists(folder);
-    if (dead && settled)
-        folders_drop(path, *missing ? missing : NULL);
+    if (dead && settled && is_above(missing, path))
+        folders_drop(path, missing);
     free(folder);
     return settled;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops whose rounds only the device knows: the program has those that the first seed's inputs tell,
- * or an assumed number. Where an execution finds others, a program is made from what its registers
- * held up to there, as often as that takes it further. The clock stays with the first program. */
+/* Loops whose rounds only the device knows: the program has those that the first seed's inputs
+ * tell, or an assumed number. Where an execution finds others, a program is made from what its
+ * registers held up to there, as often as that takes it further. The clock stays with the first
+ * program. */
 #include "runner/embedded/private.h"
 
 #include <stdlib.h>
@@ -89,10 +90,11 @@ void rounds_tell(const struct seed_run *run) {
     if (!run->own_rounds || evaluation->rounds_told)
         return;
     const struct nki_loc *loc = &program->locs.at[loop_of(program)];
-    diag_add(&evaluation->diags, DIAG_NOTE, "hone-rounds-of-inputs", program->files.at[loc->file],
-             (int)loc->line, (int)loc->column,
-             "loops have other rounds with the inputs of seed %lld than those that the latency is of",
-             (long long)run->seed);
+    diag_add(
+        &evaluation->diags, DIAG_NOTE, "hone-rounds-of-inputs", program->files.at[loc->file],
+        (int)loc->line, (int)loc->column,
+        "loops have other rounds with the inputs of seed %lld than those that the latency is of",
+        (long long)run->seed);
     evaluation->rounds_told = true;
     (void)evaluation_tell_diags(evaluation);
 }
