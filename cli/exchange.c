@@ -20,7 +20,7 @@ struct trial {
     struct task_verdict verdict;
     struct err failure;
     bool skipped;    /* it was not wanted, or nothing here can run it */
-    struct buf note; /* why it came to nothing; empty: all is well */
+    struct buf note; /* why nothing shows that it is right; empty: all is well */
 };
 
 static void on_trial_done(void *data, struct runner_result *result) {
@@ -76,9 +76,9 @@ static bool on_made(void *data, const struct tune_bundle_made *made, struct err 
     bool ran = trial->failure.kind == ERR_NONE || trial->failure.kind == ERR_KERNEL;
     const char *wrong = trial_wrong(trial);
     if (!ran)
-        buf_puts(&trial->note, trial->failure.text);
+        buf_printf(&trial->note, "not evaluated: %s", trial->failure.text);
     else if (wrong && !made->holds)
-        buf_puts(&trial->note, wrong);
+        buf_printf(&trial->note, "the kernel is wrong, as it was in the session: %s", wrong);
     else if (wrong)
         return err_set(err, ERR_KERNEL,
                        "the exported kernel does not run as it did in the session: %.300s. With "
@@ -95,7 +95,7 @@ static bool export_to(const struct cli *cli, const char *session, const char *fo
     if (ok && trial.note.len) {
         struct buf safe = {0};
         text_sanitise(&safe, buf_str(&trial.note));
-        fprintf(stderr, "hone export: it was written, but not evaluated: %s\n", safe.at);
+        fprintf(stderr, "hone export: it was written, but %s\n", safe.at);
         buf_free(&safe);
     }
     buf_free(&trial.note);

@@ -162,7 +162,8 @@ void find_filter(struct views *views, struct str args, struct views_request *req
     filter->pattern = pattern;
     buf_add(&filter->text, args.at, args.len);
     if (pattern)
-        views_say(views, false, "only rows with '" STR_FMT "'; :filter alone shows all",
+        views_say(views, false,
+                  "only rows with '" STR_FMT "' on this screen; :filter alone shows all",
                   STR_ARG(args));
     else
         views_say(views, false, "no filter: all rows show");

@@ -295,13 +295,14 @@ static void left_text(const struct tune_state *state, struct tui_area area) {
     buf_free(&text);
 }
 
+static const struct status_look looks[TUNE_WAITS] = {
+    [TUNE_WAIT_NOTHING] = {"", TUI_PLAIN},   [TUNE_WAIT_GATE] = {"◆", TUI_WAITING},
+    [TUNE_WAIT_PAUSED] = {"■", TUI_WARN},    [TUNE_WAIT_REJECTED] = {"■", TUI_WARN},
+    [TUNE_WAIT_STOPPED] = {"■", TUI_STRONG},
+};
+
 void chrome_status(struct views *views, struct tui_area area) {
     const struct tune_state *state = views->state;
-    static const struct status_look looks[TUNE_WAITS] = {
-        [TUNE_WAIT_NOTHING] = {"", TUI_PLAIN},   [TUNE_WAIT_GATE] = {"◆", TUI_WAITING},
-        [TUNE_WAIT_PAUSED] = {"■", TUI_WARN},    [TUNE_WAIT_REJECTED] = {"■", TUI_WARN},
-        [TUNE_WAIT_STOPPED] = {"■", TUI_STRONG},
-    };
     struct tui_rect line = {0, 1, 1, area.cols - 2};
     if (state->trouble)
         tui_put_short(tui_ink(area, TUI_BAD), 0, line, str_of(state->trouble));
@@ -376,14 +377,16 @@ static bool tells_wait(const struct views *views) {
  * it; otherwise nothing. */
 static void long_status(const struct views *views, const struct tui_area area, struct buf *out) {
     const struct tune_state *state = views->state;
+    bool waits = state && !state->trouble && !state->opening && tells_wait(views);
     if (state && state->trouble)
         buf_puts(out, state->trouble);
-    else if (state && !state->opening && tells_wait(views))
+    if (waits)
+        buf_printf(out, "%s ", looks[state->wait].glyph);
+    if (waits)
         wait_print(views, out);
-    int margin = state && state->trouble ? 2 : 4;
-    if ((int)text_columns(buf_str(out)) <= area.cols - margin)
+    if ((int)text_columns(buf_str(out)) <= area.cols - 2)
         buf_clear(out);
-    else if (margin == 4 && state->wait != TUNE_WAIT_GATE && views_can(views, TUNE_ACT_START) &&
+    else if (waits && state->wait != TUNE_WAIT_GATE && views_can(views, TUNE_ACT_START) &&
              !strstr(out->at, "start "))
         buf_puts(out, "; s starts");
 }

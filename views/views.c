@@ -180,8 +180,13 @@ static void key_event(struct views *views, struct tui_key key, struct views_requ
         return;
     }
     struct buf text = {0};
+    const char *there = tui_bindings_find(&views->bindings, screens[VIEW_WORKBENCH]->name, key);
     tui_key_print(key, &text);
-    views_say(views, false, "%s does nothing here; ? lists the keys", text.at);
+    if (there && views->state)
+        views_say(views, false, "%s (%s) is a key of the workbench; Esc goes there", text.at,
+                  there);
+    else
+        views_say(views, false, "%s does nothing here; ? lists the keys", text.at);
     buf_free(&text);
 }
 

@@ -122,7 +122,9 @@ static void add_best(struct views *views) {
     const struct tune_state *state = views->state;
     const struct tune_attempt *seed = tune_state_attempt(state, 0);
     const struct tune_attempt *best = tune_state_attempt(state, state->best);
-    const char *heading = "ended";
+    const char *heading = state->wait == TUNE_WAIT_GATE     ? "waits"
+                          : state->wait == TUNE_WAIT_PAUSED ? "paused"
+                                                            : "ended";
     say(views, &heading, TUI_STRONG, "%s",
         state->running     ? "not yet; these are the results so far"
         : state->wait_text ? state->wait_text

@@ -167,7 +167,8 @@ static void show_what_waits(struct views *views, bool tabs) {
 static void workbench_draw(struct views *views, struct tui_area area) {
     struct workbench *bench = workbench_of(views);
     end_hunks(views);
-    static const struct tui_share lines[] = {{1, 0}, {1, 0}, {8, 1}, {1, 0}, {1, 0}, {1, 0}};
+    const int status = status_rows(views, area); /* the last of them is the line itself */
+    const struct tui_share lines[] = {{1, 0}, {1, 0}, {8, 1}, {1, 0}, {status, 0}, {1, 0}};
     struct tui_rect whole = {0, 0, area.rows, area.cols}, parts[6];
     tui_split_rows(whole, lines, 6, 0, parts);
     bench->lane_spot = (struct tui_rect){0, 0, 0, 0};
@@ -193,7 +194,8 @@ static void workbench_draw(struct views *views, struct tui_area area) {
         draw_grid(views, body);
     }
     workbench_plan(views, tui_area_part(area, parts[3]));
-    chrome_status(views, tui_area_part(area, parts[4]));
+    struct tui_rect last = {parts[4].row + parts[4].rows - 1, 0, 1, area.cols};
+    chrome_status(views, tui_area_part(area, last));
     chrome_keys(views, tui_area_part(area, parts[5]));
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A session on disk, checked and repaired: what store knows of it, and what follows from the
  * meaning of its events. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/os/pending.h"
 #include "tune/apply/apply.h"
 #include "tune/exchange/private.h"
 #include "tune/read/read.h"
@@ -416,8 +419,8 @@ static void missing_note(const char *to, struct tune_repaired *done) {
     store_close(store);
 }
 
-bool tune_session_repair(const char *folder, const char *to, struct tune_repaired *done,
-                         struct err *err) {
+static bool repair_into(const char *folder, const char *to, struct tune_repaired *done,
+                        struct err *err) {
     struct behind behind = {.folder = to};
     const struct store_repair_ways ways = {.harmless = harmless,
                                            .stand_in_type = "log",
@@ -432,5 +435,20 @@ bool tune_session_repair(const char *folder, const char *to, struct tune_repaire
         missing_note(to, done);
     done->kernels = behind.kernels;
     buf_free(&behind.events);
+    return ok;
+}
+
+/* It gets its place when it is whole. */
+bool tune_session_repair(const char *folder, const char *to, struct tune_repaired *done,
+                         struct err *err) {
+    struct os_pending *pending = os_pending_begin(to);
+    const char *beside = os_pending_path(pending);
+    bool ok = repair_into(folder, beside, done, err);
+    if (ok && rename(beside, to) != 0)
+        ok = err_set(err, ERR_ENVIRONMENT, "cannot move %.200s to %.200s: %s", beside, to,
+                     strerror(errno));
+    if (!ok && !os_pending_undo(pending))
+        err_prefix(err, "%.200s could not be removed and is not whole", beside);
+    os_pending_end(pending);
     return ok;
 }
