@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os/pending.h"
 #include "tune/apply/apply.h"
 #include "tune/exchange/private.h"
 #include "tune/read/read.h"
