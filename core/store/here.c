@@ -71,12 +71,12 @@ bool store_is_here(struct store *store, struct err *err) {
                        store->path, (long long)store->tail.seq);
     if (!store->wal_place.known)
         store->wal_place = wal;
-    store_index_keep(store, true);
     if (!store_trace_same(store))
         return err_set(
             err, ERR_DAMAGED,
             "another program wrote into %.200s or its -wal while hone was using it. What "
             "hone can read of its %lld events is to be saved elsewhere.",
             store->path, (long long)store->tail.seq);
+    store_index_keep(store, true);
     return lock_is_ours(store) || lock_again(store, err);
 }

@@ -24,27 +24,31 @@ enum store_seal store_seal_check(const struct store *store, int64_t most) {
     return same ? STORE_SEAL_WHOLE : still ? STORE_SEAL_BROKEN : STORE_SEAL_NONE;
 }
 
-/* NULL, or what SQLite says first. */
+/* Whether SQLite finds something. Where it cannot look, such as for a lock, it finds nothing. */
 static bool is_torn(sqlite3 *db) {
     sqlite3_stmt *look = NULL;
-    bool fine = sqlite3_prepare_v2(db, "PRAGMA integrity_check(1)", -1, &look, NULL) ||
-                (sqlite3_step(look) == SQLITE_ROW &&
-                 !strcmp((const char *)sqlite3_column_text(look, 0), "ok"));
+    int code = sqlite3_prepare_v2(db, "PRAGMA integrity_check(1)", -1, &look, NULL);
+    code = code ? code : sqlite3_step(look);
+    const char *found = code == SQLITE_ROW ? (const char *)sqlite3_column_text(look, 0) : NULL;
+    bool torn = found ? strcmp(found, "ok") != 0 : (code & 0xff) == SQLITE_CORRUPT;
     sqlite3_finalize(look);
-    return !fine;
+    return torn;
 }
 
 /* A file that does not exist yet has no rows. */
 enum store_seal store_tables_look(const struct store *store, int64_t most) {
+    static const char begin[] =
+        "BEGIN; SELECT count(*) FROM sqlite_master"; /* then nobody is waited for */
     sqlite3 *db = NULL;
     struct buf found = {0};
     int64_t checked, unknown;
     int64_t bytes = store_bytes_of(store->path, "") + store_bytes_of(store->path, "-wal");
     if (bytes > most)
         return STORE_SEAL_NONE;
-    bool open = sqlite3_open_v2(store->path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK;
-    if (open)
-        sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    bool open = sqlite3_open_v2(store->path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+                sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) == SQLITE_OK &&
+                sqlite3_busy_timeout(db, 2000) == SQLITE_OK &&
+                sqlite3_exec(db, begin, NULL, NULL, NULL) == SQLITE_OK;
     bool torn = open && bytes <= most / 4 && is_torn(db);
     bool rows = !open || store_sums_check(db, &checked, &unknown, &found);
     sqlite3_close_v2(db);
