@@ -8,14 +8,6 @@
 #define ELEMENTS_MOST ((size_t)4 << 20) /* of a tile */
 #define TEXT_MOST ((size_t)256 << 10)   /* of all that is shown */
 
-/* The line of the kernel's own file that led to a place. */
-static const struct nki_loc *own_place(const struct nki_program *program, uint32_t at) {
-    const struct nki_loc *loc = at < program->locs.len ? &program->locs.at[at] : NULL;
-    for (int depth = 0; loc && loc->file != 0 && loc->caller >= 0 && depth < 64; depth++)
-        loc = &program->locs.at[loc->caller];
-    return loc;
-}
-
 static void show_tile(struct diagnose_show *show, struct exec *run, const char *what,
                       const struct nki_ap *ap) {
     if (show->text.len > TEXT_MOST)
@@ -46,7 +38,7 @@ static void show_prints(struct diagnose_show *show, struct exec *run, size_t don
         const struct nki_print *print = &program->prints.at[i];
         if (print->before != done || show->text.len > TEXT_MOST)
             continue;
-        const struct nki_loc *loc = own_place(program, print->loc);
+        const struct nki_loc *loc = nki_loc_own(program, print->loc);
         buf_printf(&show->text, "line %u device_print: ", loc ? loc->line : 0);
         text_sanitise(&show->text, str_of(print->text));
         buf_putc(&show->text, '\n');
@@ -66,7 +58,8 @@ static void show_operands(struct diagnose_show *show, struct exec *run, size_t i
 }
 
 static bool is_there(struct diagnose_show *show, size_t instruction, bool before) {
-    const struct nki_loc *loc = own_place(show->program, show->program->instrs.at[instruction].loc);
+    const struct nki_loc *loc =
+        nki_loc_own(show->program, show->program->instrs.at[instruction].loc);
     if (!show->line || !loc || loc->file != 0 || (int)loc->line != show->line)
         return false;
     show->seen += before;

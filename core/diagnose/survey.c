@@ -51,10 +51,7 @@ size_t operands_of(const struct nki_program *program, const struct nki_instr *in
 }
 
 const struct nki_loc *study_place(const struct study *study, const struct site *site) {
-    const struct nki_loc *loc = &study->program->locs.at[site->loc];
-    for (int depth = 0; loc->file != 0 && loc->caller >= 0 && depth < 64; depth++)
-        loc = &study->program->locs.at[loc->caller];
-    return loc;
+    return nki_loc_own(study->program, site->loc);
 }
 
 /* ---- sites ---------------------------------------------------------------------------------- */

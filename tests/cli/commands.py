@@ -214,6 +214,8 @@ class Sim(Commands):
             (folder / place).write_text(HELPER)
             done = run("sim", folder, "--json")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            told = run("sim", folder).stdout  # what the helper costs, where it is called
+            self.assertRegex(told, r"\n +[1-9][0-9.]*%  DMA +[0-9]+  (\w+\.)?load\(dst=tile")
             shutil.rmtree(folder)
 
     def test_a_kernel_in_a_package_imports_from_all_of_it(self):

@@ -364,13 +364,14 @@ struct lines {
     uint32_t *of_locs; /* per loc: that number; 0: not looked up yet */
 };
 
-/* Of an instruction of `image`: the profile's, or the other core's. */
+/* Of an instruction of `image`: the profile's, or the other core's. What a helper costs that was
+ * imported belongs to the line that calls it: a person can see and change that. */
 static struct device_line *line_of(struct profiler *p, struct lines *lines,
                                    const struct device_image *image, uint32_t instr) {
     uint32_t at = image->program->instrs.at[device_like(image, instr)].loc;
     if (lines->of_locs[at])
         return &p->profile->lines.at[lines->of_locs[at] - 1];
-    const struct nki_loc *loc = &p->image->program->locs.at[at];
+    const struct nki_loc *loc = nki_loc_own(p->image->program, at);
     uint32_t key[2] = {loc->file, loc->line};
     struct map_entry *entry = map_put(&lines->index, (struct str){(const char *)key, sizeof key});
     if (!entry->value) {

@@ -5,6 +5,8 @@
 
 #include <strings.h>
 
+#define MOST_CALLS 64 /* that lead to a place, one within another */
+
 static const struct generation {
     enum nki_generation generation;
     const char *name, *alias;
@@ -88,6 +90,13 @@ int64_t nki_ap_free(const struct nki_ap *ap) {
     for (int d = 1; d < ap->n_dims; d++)
         count *= ap->count[d];
     return count;
+}
+
+const struct nki_loc *nki_loc_own(const struct nki_program *program, uint32_t at) {
+    const struct nki_loc *loc = at < program->locs.len ? &program->locs.at[at] : NULL;
+    for (int depth = 0; loc && loc->file != 0 && loc->caller >= 0 && depth < MOST_CALLS; depth++)
+        loc = &program->locs.at[loc->caller];
+    return loc;
 }
 
 uint64_t nki_program_count(const struct nki_program *program) {

@@ -554,6 +554,9 @@ uint32_t nki_storage_add(struct nki_program *program, const struct nki_storage *
 struct nki_storage *nki_storage_own(struct nki_program *program, uint32_t storage);
 /* How many instructions it has, with those of rounds that were left out. */
 uint64_t nki_program_count(const struct nki_program *program);
+/* Where the kernel's own file led to place number `at`, which may be in a file that it imports;
+ * NULL: there is no such number. */
+const struct nki_loc *nki_loc_own(const struct nki_program *program, uint32_t at);
 
 /* ---- two cores ------------------------------------------------------------------------------- */
 
