@@ -87,7 +87,7 @@ static void check_file(struct check *check) {
 static void check_sqlite(struct check *check) {
     struct buf found = {0};
     int64_t checked = 0, unknown = 0;
-    bool fine = store_integrity(check->store, &found);
+    bool fine = store_integrity(store_db(check->store), &found);
     tell(check, "sqlite", fine ? STORE_WHOLE : STORE_DAMAGED, "%s",
          fine       ? "SQLite finds nothing wrong"
          : found.at ? found.at

@@ -257,18 +257,13 @@ static void end_check(struct store *store) {
                           (long long)store->tail.seq, (long long)(store->tail.seq + ahead));
 }
 
-static bool first_text(void *out, size_t count, const char *const *names,
-                       const char *const *values) {
-    (void)names;
-    if (count && values[0])
-        buf_puts(out, values[0]);
-    return false;
-}
-
-bool store_integrity(struct store *store, struct buf *found) {
-    struct err err = {0};
-    if (!store_query(store, "PRAGMA integrity_check(1)", first_text, found, &err))
-        buf_puts(found, err.text);
+bool store_integrity(sqlite3 *db, struct buf *found) {
+    sqlite3_stmt *look = NULL;
+    bool told = sqlite3_prepare_v2(db, "PRAGMA integrity_check(1)", -1, &look, NULL) == SQLITE_OK &&
+                sqlite3_step(look) == SQLITE_ROW;
+    const char *text = told ? (const char *)sqlite3_column_text(look, 0) : sqlite3_errmsg(db);
+    buf_puts(found, text ? text : "");
+    sqlite3_finalize(look);
     bool fine = str_is(buf_str(found), "ok");
     for (size_t i = 0; i < found->len; i++)
         if ((unsigned char)found->at[i] < ' ')
@@ -280,7 +275,7 @@ bool store_integrity(struct store *store, struct buf *found) {
 static void seal_broken(struct store *store) {
     struct buf found = {0};
     int64_t checked, unknown;
-    if (!store_integrity(store, &found)) {
+    if (!store_integrity(store->db, &found)) {
         store_damage_note(store, 0, "SQLite finds: %.150s", found.at ? found.at : "nothing");
     } else {
         buf_clear(&found);

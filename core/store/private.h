@@ -129,7 +129,7 @@ void store_seal_means(struct store *store, enum store_seal seal);
 /* The bytes of the file `path` + `suffix`; -1: there is none. */
 int64_t store_bytes_of(const char *path, const char *suffix);
 /* SQLite's own check. True, or what it found first. */
-bool store_integrity(struct store *store, struct buf *found);
+bool store_integrity(sqlite3 *db, struct buf *found);
 
 /* tables.c: makes what the events of a new file need, before anything is written. */
 bool store_schema_make(struct store *store, struct err *err) CC_MUST_USE;

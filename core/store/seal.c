@@ -24,21 +24,10 @@ enum store_seal store_seal_check(const struct store *store, int64_t most) {
     return same ? STORE_SEAL_WHOLE : still ? STORE_SEAL_BROKEN : STORE_SEAL_NONE;
 }
 
-/* Whether SQLite finds something. Where it cannot look, such as for a lock, it finds nothing. */
-static bool is_torn(sqlite3 *db) {
-    sqlite3_stmt *look = NULL;
-    int code = sqlite3_prepare_v2(db, "PRAGMA integrity_check(1)", -1, &look, NULL);
-    code = code ? code : sqlite3_step(look);
-    const char *found = code == SQLITE_ROW ? (const char *)sqlite3_column_text(look, 0) : NULL;
-    bool torn = found ? strcmp(found, "ok") != 0 : (code & 0xff) == SQLITE_CORRUPT;
-    sqlite3_finalize(look);
-    return torn;
-}
-
-/* A file that does not exist yet has no rows. */
+/* A file that cannot be opened, or does not exist yet, has no rows. What is read after the
+ * beginning of a transaction waits for no lock of another connection. */
 enum store_seal store_tables_look(const struct store *store, int64_t most) {
-    static const char begin[] =
-        "BEGIN; SELECT count(*) FROM sqlite_master"; /* then nobody is waited for */
+    static const char begin[] = "BEGIN; SELECT count(*) FROM sqlite_master";
     sqlite3 *db = NULL;
     struct buf found = {0};
     int64_t checked, unknown;
@@ -49,7 +38,8 @@ enum store_seal store_tables_look(const struct store *store, int64_t most) {
                 sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) == SQLITE_OK &&
                 sqlite3_busy_timeout(db, 2000) == SQLITE_OK &&
                 sqlite3_exec(db, begin, NULL, NULL, NULL) == SQLITE_OK;
-    bool torn = open && bytes <= most / 4 && is_torn(db);
+    bool torn = open && bytes <= most / 4 && !store_integrity(db, &found);
+    buf_clear(&found);
     bool rows = !open || store_sums_check(db, &checked, &unknown, &found);
     sqlite3_close_v2(db);
     buf_free(&found);

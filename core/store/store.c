@@ -198,9 +198,9 @@ void store_close(struct store *store) {
     store_seal_end(store);
     if (store->db)
         store_index_keep(store, true); /* SQLite merges its log by it */
-    bool wrote = store->prepared && !store->damage.found && store_is_here(store, NULL) &&
-                 store_tables_look(store, STORE_SEAL_MOST) == STORE_SEAL_NONE; /* else the next one
-                                                                                * says so */
+    bool wrote = store->prepared && !store->damage.found && store_is_here(store, NULL);
+    /* What is not as it was written gets no seal, so that the next one to open it looks. */
+    wrote = wrote && store_tables_look(store, STORE_SEAL_MOST) == STORE_SEAL_NONE;
     store_db_close(store);
     if (wrote)
         seal(store);

@@ -183,7 +183,7 @@ bool store_sums_check(sqlite3 *db, int64_t *checked, int64_t *unknown, struct bu
     for (size_t i = 0; i < COUNT_OF(tables); i++) {
         char sql[80];
         snprintf(sql, sizeof sql, "SELECT * FROM %s WHERE attempt = ?", tables[i].name);
-        sqlite3_prepare_v2(db, sql, -1, &of[i], NULL); /* NULL is misused in sums_compare */
+        sqlite3_prepare_v2(db, sql, -1, &of[i], NULL); /* one that is NULL has no rows that fit */
     }
     bool same = sums_compare(sums, of, checked, what);
     for (size_t i = 0; i < COUNT_OF(tables); i++)

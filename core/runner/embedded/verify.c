@@ -251,8 +251,8 @@ static void execute_work(void *data) {
     if (rounds_are_others(run))
         rounds_execute(run, inputs, count, &limits);
     run->execute_s = seconds_since(start);
-    /* Inputs of the task are those that the program was made for: a loop that turns out to have
-     * other rounds is the kernel's doing, and no reason to halt all others. */
+    /* A loop whose rounds hone cannot find ends this kernel's attempt, and is no reason to halt all
+     * others. */
     if (!run->executed && run->err.kind == ERR_USAGE && !evaluation->job.input_count)
         run->err.kind = ERR_KERNEL;
     if (order_matters(run))
