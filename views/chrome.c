@@ -204,6 +204,8 @@ void chrome_keys(struct views *views, struct tui_area area) {
     const char *const *mode = screen->mode_hints ? screen->mode_hints(views) : NULL;
     struct tui_area bar = tui_paper(area, TUI_PAPER_BAR);
     tui_clear(bar);
+    if (views->over.is != OVERLAY_NONE) /* these keys go to the box, which names its own */
+        return;
     int col = 1, right = area.cols - 27, general = right + 1;
     struct tui_area left = tui_area_part(bar, (struct tui_rect){0, 0, 1, right});
     put_place(views, bar, &general, PLACE_RIGHT);

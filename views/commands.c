@@ -404,7 +404,12 @@ static void say_why_not(struct views *views, const struct command *command) {
     const char *instead = command->can == can_edit && state->wait == TUNE_WAIT_GATE
                               ? instead_of_editing[state->wait_step]
                               : NULL;
-    if (instead)
+    const struct refusal *refusal = screen_here(views)->refusals;
+    while (refusal && refusal->command && strcmp(refusal->command, command->name) != 0)
+        refusal++;
+    if (refusal && refusal->command)
+        views_say(views, true, "%s", refusal->why);
+    else if (instead)
         views_say(views, true, "nothing is edited at %s: %s", tune_step_word(state->wait_step),
                   instead);
     else

@@ -86,12 +86,18 @@ enum explain_what {
 
 /* A screen: one structure in its file, and one line in screens.def. What is NULL the screen does
  * not have. Hooks of keys and mouse return whether they took the event. */
+/* Why a command of a screen cannot be now, where its `can` says no. */
+struct refusal {
+    const char *command, *why;
+};
+
 struct screen {
-    const char *name, *about; /* the name is also where its keys are bound */
-    struct command command;   /* that opens it */
-    const char *key;          /* of that, everywhere */
-    const char *takes;        /* names of WHERE_TAKEN commands, with blanks between */
-    const char *keys;         /* "Space mark\n...": on this screen, whoever has the command */
+    const char *name, *about;       /* the name is also where its keys are bound */
+    struct command command;         /* that opens it */
+    const char *key;                /* of that, everywhere */
+    const char *takes;              /* names of WHERE_TAKEN commands, with blanks between */
+    const char *keys;               /* "Space mark\n...": on this screen, whoever has the command */
+    const struct refusal *refusals; /* ends with a NULL; NULL: none */
     const struct command *commands;
     size_t n_commands;
     bool own_first;     /* its own commands lead the line of keys */

@@ -28,9 +28,10 @@ static void describe_live(const struct device_image *image, uint32_t instr, enum
     if (best == UINT32_MAX)
         return;
     const struct nki_storage *storage = program->storages.at[best];
-    buf_printf(out, "; %zu tiles are live, the largest is %s%s%s%llu bytes of line %u", live,
+    buf_printf(out, "; %zu tiles are live, the largest is %s%s%s%llu bytes of ", live,
                storage->name[0] ? "`" : "", storage->name, storage->name[0] ? "` with " : "",
-               (unsigned long long)most, program->locs.at[storage->loc].line);
+               (unsigned long long)most);
+    nki_loc_say(program, storage->loc, out);
 }
 
 struct moment {
@@ -107,11 +108,14 @@ static bool check_manual_pair(const struct device_image *image, const struct man
                     (a->first == b->last || b->first == a->last);
     if (x->space != y->space || !partitions || in_place || a->first > b->last || b->first > a->last)
         return true;
+    struct buf other = {0};
+    nki_loc_say(image->program, x->loc, &other);
     device_report(image->program, diags, DIAG_ERROR, y->loc, "hone-overlap",
-                  "this tile at bytes %lld to %lld overlaps the one of line %u at bytes %lld to "
-                  "%lld while both are in use. Give one of them another address.",
-                  (long long)b->low, (long long)b->high, image->program->locs.at[x->loc].line,
-                  (long long)a->low, (long long)a->high);
+                  "this tile at bytes %lld to %lld overlaps the one of %s at bytes %lld to %lld "
+                  "while both are in use. Give one of them another address.",
+                  (long long)b->low, (long long)b->high, other.at, (long long)a->low,
+                  (long long)a->high);
+    buf_free(&other);
     return false;
 }
 

@@ -39,6 +39,22 @@ static struct compile_change change_at(enum compile_change_kind kind,
                                    (uint16_t)nki_op_find(str_of(spot->op)), 0};
 }
 
+/* "<before>line 12<after>", of the causes' arena. */
+CC_PRINTF(4, 5)
+static const char *change_text(const struct what_if *w, const struct device_spot *spot,
+                               const char *before, const char *after, ...) {
+    struct buf text = {0};
+    va_list args;
+    buf_puts(&text, before);
+    device_spot_line(spot, &text);
+    va_start(args, after);
+    buf_vprintf(&text, after, args);
+    va_end(args);
+    const char *kept = arena_strndup(w->causes->arena, text.at, text.len);
+    buf_free(&text);
+    return kept;
+}
+
 /* ---- another engine ------------------------------------------------------------------------- */
 
 static bool is_at(const struct nki_program *program, const struct nki_instr *instr,
@@ -84,8 +100,8 @@ static void try_engines(struct what_if *w, const struct device_spot *spot) {
     for (size_t e = 0; e < COUNT_OF(engines) && can[0] != 'D'; e++)
         if (strchr(can, engines[e].letter) && strcmp(engines[e].lane, spot->lane) != 0)
             tell(w,
-                 arena_printf(w->causes->arena, "line %u %s on %s instead of %s", spot->line,
-                              spot->op, engines[e].lane, spot->lane),
+                 change_text(w, spot, "", " %s on %s instead of %s", spot->op, engines[e].lane,
+                             spot->lane),
                  on_engine(w, spot, engines[e].engine));
 }
 
@@ -126,7 +142,8 @@ static void try_buffer(struct what_if *w, const struct device_spot *spot) {
     struct buf text = {0};
     if (!bytes || causes->sbuf_bytes + bytes > causes->sbuf_room)
         return;
-    buf_printf(&text, "line %u %s into ", spot->line, spot->op);
+    device_spot_line(spot, &text);
+    buf_printf(&text, " %s into ", spot->op);
     if (tiles == 1)
         buf_puts(&text, "two buffers in turn");
     else
@@ -188,7 +205,8 @@ static void try_joined(struct what_if *w, const struct device_spot *spot) {
         return;
     double two = join(w, spot, 2), four = two > 0 ? join(w, spot, 4) : 0;
     bool better = four > 0 && four < two * (1 - LEAST_GAIN);
-    buf_printf(&text, "line %u %s in transfers of ", spot->line, spot->op);
+    device_spot_line(spot, &text);
+    buf_printf(&text, " %s in transfers of ", spot->op);
     bytes_print(&text, bytes * (better ? 4 : 2));
     buf_puts(&text, " instead of ");
     bytes_print(&text, bytes);
@@ -204,7 +222,7 @@ static bool is_spill(const struct device_spot *spot) {
 
 static void try_without(struct what_if *w, const struct device_spot *spot) {
     struct compile_change change = change_at(COMPILE_CHANGE_WITHOUT, spot);
-    tell(w, arena_printf(w->causes->arena, "without line %u %s", spot->line, spot->op),
+    tell(w, change_text(w, spot, "without ", " %s", spot->op),
          time_latency_changed(w->image, w->constants, &change));
 }
 

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 static int line_of(const struct nki_program *program, uint32_t loc) {
-    return loc < program->locs.len ? (int)program->locs.at[loc].line : 0;
+    const struct nki_loc *own = nki_loc_own(program, loc);
+    return own ? (int)own->line : 0;
 }
 
 static bool is_cancelled(const struct lift_limits *limits) {

@@ -11,7 +11,8 @@
 
 static int line_of(const struct lifted *lifted, uint32_t loc) {
     const struct nki_program *program = lifted->l.program;
-    return loc < program->locs.len ? (int)program->locs.at[loc].line : 0;
+    const struct nki_loc *own = nki_loc_own(program, loc);
+    return own ? (int)own->line : 0;
 }
 
 static const char *type_of(enum dtype dtype) {

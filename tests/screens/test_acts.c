@@ -30,6 +30,11 @@ static void messages_answer(void **unused) {
                       "◆ plan (open from the next one on; a goes on now): "));
     assert_true(shows(views, ": r e v e r t Space 2 Enter", "did not compile"));
     assert_int_equal(views->over.is, OVERLAY_NONE);
+    assert_true(shows(views, "1 : o v e r r u l e Enter", "this one was not measured"));
+    assert_true(shows(views, ": h u n k s Enter", "no proposal with hunks to go through"));
+    assert_true(shows(views, "g", "gates")); /* the keys of what is below say nothing of its own */
+    assert_false(shows(views, "", "a approve"));
+    assert_true(shows(views, "Esc", "a approve"));
     assert_true(shows(views, "4 f F", "no line of compile, warning and above"));
     assert_true(shows(views, "f F F F : f i l t e r Space z z Enter", "no line has 'zz'"));
     views_free(views);
@@ -40,6 +45,25 @@ static void messages_answer(void **unused) {
     buf_free(&done);
     views_free(views);
     tune_state_free(state);
+}
+
+/* Two sessions of one name are told apart by where they are. */
+static void sessions_of_one_name_say_where_they_are(void **unused) {
+    (void)unused;
+    char name[] = "softmax", one[] = "/work/of/a/long/way/to/softmax", other[] = "/tmp/softmax";
+    char about[] = "row softmax", kept[] = "1.61x, 0.842 ms after 7 rounds";
+    const struct tune_recent list[] = {
+        {.task = name, .path = one, .about = about, .last = kept, .used_ms = 1},
+        {.task = name, .path = other, .about = about, .used_ms = 1}};
+    struct views *views = make_views(NULL);
+    views_set_model(views, &(struct views_model){.recent = list, .n_recent = COUNT_OF(list)});
+    assert_true(shows(views, "", one));
+    assert_true(shows(views, "", other));
+    assert_true(shows(views, "", kept));
+    assert_true(shows_at(views, 24, 80, "", "way/to/softmax"));
+    views_set_model(views, &(struct views_model){.recent = list, .n_recent = 1});
+    assert_true(shows(views, "", about));
+    views_free(views);
 }
 
 /* Every gate takes each of its settings in turn. What was typed to find it stays. */
@@ -566,6 +590,7 @@ int main(void) {
         cmocka_unit_test(going_back_says_that_a_plan_is_closed),
         cmocka_unit_test(what_agents_handed_in_is_seen_at_what_comes_before),
         cmocka_unit_test(only_y_says_yes),
+        cmocka_unit_test(sessions_of_one_name_say_where_they_are),
         cmocka_unit_test(undo_says_what_it_takes_back),
         cmocka_unit_test(a_wrong_kernel_has_no_speedup_in_the_history),
         cmocka_unit_test(what_was_taken_back_is_done_again),

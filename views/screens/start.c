@@ -11,12 +11,35 @@ static struct start *own(const struct views *views) {
     return views->own[VIEW_START];
 }
 
+/* Whether the name alone does not say which one it is. */
+static bool shares_name(const struct views *views, int index) {
+    const struct tune_recent *item = &views->model.recent[index];
+    for (int i = 0; (size_t)i < views->model.n_recent; i++) {
+        const struct tune_recent *other = &views->model.recent[i];
+        if (i != index && !other->is_seed && !strcmp(other->task, item->task))
+            return true;
+    }
+    return false;
+}
+
+/* Where it lies. Of what is too long the end says more than the beginning. */
+static void draw_place(struct tui_area area, int row, struct tui_rect span, struct str path) {
+    bool cut = (int)text_columns(path) > span.cols;
+    while (path.len && (int)text_columns(path) > span.cols - cut)
+        do
+            path = (struct str){path.at + 1, path.len - 1};
+        while (path.len && ((unsigned char)*path.at & 0xc0) == 0x80);
+    int col = cut ? tui_say(area, row, span.col, "…") : span.col;
+    tui_put_short(area, row, (struct tui_rect){0, col, 1, span.cols - cut}, path);
+}
+
 static void draw_recent(struct views *views, struct tui_area area, int row, int index) {
     const struct tune_recent *item = &views->model.recent[index];
     struct tui_area name = tui_ink(area, item->is_gone ? TUI_DIM : TUI_STRONG);
     /* Where there is no room for both, the last result is worth more than what the task is
      * about. */
-    bool wide = area.cols >= 110, both = wide || !item->last || item->is_gone;
+    bool named = !item->is_seed && shares_name(views, index);
+    bool wide = area.cols >= 110, both = wide || named || !item->last || item->is_gone;
     int about = 27, end = area.cols - 12, last = wide ? area.cols - 50 : both ? end : about;
     tui_say(tui_ink(area, item->used_ms ? TUI_ACTIVE : TUI_DIM), row, 1, "%s",
             item->used_ms ? "●" : "○");
@@ -26,7 +49,9 @@ static void draw_recent(struct views *views, struct tui_area area, int row, int 
                        : item->about ? item->about
                                      : item->path;
     int room = (item->last && last < end ? last - 2 : end) - about;
-    if (both)
+    if (both && named)
+        draw_place(area, row, (struct tui_rect){0, about, 1, room}, str_of(item->path));
+    else if (both)
         tui_put_short(area, row, (struct tui_rect){0, about, 1, room}, str_of(text));
     if (item->last && last < end)
         tui_put_short(tui_ink(area, TUI_GOOD), row, (struct tui_rect){0, last, 1, end - last},

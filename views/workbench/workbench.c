@@ -448,6 +448,16 @@ static const struct command commands[] = {
      NULL, NULL},
 };
 
+static const struct refusal refusals[] = {
+    {"next-call", "there are no answers of several models to go through: only one is asked"},
+    {"previous-call", "there are no answers of several models to go through: only one is asked"},
+    {"take", "h goes through the hunks of a proposal; then Space takes or leaves one"},
+    {"hunks", "there is no proposal with hunks to go through"},
+    {"plans", "there is no other plan to choose"},
+    {"overrule", "nothing to overrule: the verdict on a measured kernel can be overruled, and this "
+                 "one was not measured"},
+    {NULL, NULL}};
+
 static const char keys[] = "e edit\nn another\nw write\nh hunks\nSpace take\nd side-by-side\n"
                            "f filter-phase\nF filter-level\nP plans\no overrule\nm measure\n"
                            "S send\ni answer\np answer-here\nc next-call\nC previous-call\n"
@@ -463,6 +473,7 @@ const struct screen workbench_screen = {
     .takes = "approve reject another next-lane previous-lane next-open-lane send answer "
              "answer-here side-by-side filter filter-phase filter-level",
     .keys = keys,
+    .refusals = refusals,
     .commands = commands,
     .n_commands = COUNT_OF(commands),
     .size = sizeof(struct workbench),

@@ -36,14 +36,20 @@ struct device_spot causes_spot(const struct time_trace *trace, const struct time
     case TIME_NOWHERE: return (struct device_spot){.op = "", .lane = ""};
     case TIME_SAVE:
         return (struct device_spot){place->file, place->line, "spill",
-                                    trace->lanes[place->queue].name};
+                                    trace->lanes[place->queue].name, NULL};
     case TIME_RELOAD:
         return (struct device_spot){place->file, place->line, "reload",
-                                    trace->lanes[place->queue].name};
+                                    trace->lanes[place->queue].name, NULL};
     default:
         return (struct device_spot){place->file, place->line, nki_op_name((enum nki_op)place->op),
-                                    trace->lanes[place->queue].name};
+                                    trace->lanes[place->queue].name, NULL};
     }
+}
+
+void device_spot_line(const struct device_spot *spot, struct buf *out) {
+    buf_printf(out, "line %u", spot->line);
+    if (spot->module)
+        buf_printf(out, " of %.60s", spot->module);
 }
 
 /* ---- queues --------------------------------------------------------------------------------- */
@@ -132,6 +138,39 @@ static void take_taken(const struct time_trace *trace, struct device_causes *cau
     }
 }
 
+/* ---- imported files ------------------------------------------------------------------------- */
+
+struct modules {
+    const char **names; /* of the program's files; its own: NULL */
+    size_t count;
+};
+
+static void name_module(const struct modules *modules, struct device_spot *spot) {
+    spot->module = spot->file < modules->count ? modules->names[spot->file] : NULL;
+}
+
+/* A line of an imported file is none of the kernel's. */
+static void name_modules(const struct nki_program *program, struct device_causes *causes) {
+    struct modules modules = {ARENA_ARRAY(causes->arena, const char *, program->files.len),
+                              program->files.len};
+    for (size_t i = 0; i < modules.count; i++)
+        modules.names[i] = i ? arena_strdup(causes->arena, path_base(program->files.at[i])) : NULL;
+    for (size_t i = 0; i < causes->legs.len; i++) {
+        name_module(&modules, &causes->legs.at[i].spot);
+        name_module(&modules, &causes->legs.at[i].cause);
+    }
+    for (size_t i = 0; i < causes->lanes.len; i++)
+        name_module(&modules, &causes->lanes.at[i].first);
+    for (size_t i = 0; i < causes->stalls.len; i++) {
+        name_module(&modules, &causes->stalls.at[i].spot);
+        name_module(&modules, &causes->stalls.at[i].cause);
+    }
+    for (size_t i = 0; i < causes->tiles.len; i++)
+        name_module(&modules, &causes->tiles.at[i].spot);
+    for (size_t i = 0; i < causes->taken.len; i++)
+        name_module(&modules, &causes->taken.at[i].spot);
+}
+
 /* ---- all ------------------------------------------------------------------------------------ */
 
 struct device_causes *causes_make(const struct device_image *image,
@@ -155,6 +194,8 @@ struct device_causes *causes_make(const struct device_image *image,
     take_stalls(trace, causes);
     take_tiles(trace, causes);
     take_taken(trace, causes);
+    if (image->program->files.len > 1)
+        name_modules(image->program, causes);
     time_trace_free(trace);
     return causes;
 }

@@ -12,6 +12,7 @@ struct device_spot {
     uint32_t file, line; /* 0 and line 0: unknown */
     const char *op;      /* "tensor_reduce"; "spill", "reload"; "": nothing */
     const char *lane;    /* "Vector", "DMA in" */
+    const char *module;  /* "gelu.py", an imported file; NULL: the kernel's own */
 };
 /* A leg of the critical path: a spot, or several legs that repeat. */
 struct device_leg {
@@ -102,6 +103,8 @@ void device_causes_free(struct device_causes *causes); /* accepts NULL */
 const char *device_wait_word(enum device_wait wait);
 /* The same in one word, for files: "operand", "room". */
 const char *device_wait_key(enum device_wait wait);
+/* "line 12", "line 25 of gelu.py" */
+void device_spot_line(const struct device_spot *spot, struct buf *out);
 /* Less than DEVICE_CAUSES_TEXT bytes for people and models: what segments add up to the latency,
  * idle time by cause, the largest stalls with an example each, headroom, what changes would bring,
  * what the numbers rest on. */

@@ -41,14 +41,22 @@ static void us_print(struct buf *out, double us, int digits) {
 
 /* ---- legs ----------------------------------------------------------------------------------- */
 
+/* "line 12 activation" */
+static void op_print(const struct device_spot *spot, struct buf *out) {
+    if (spot->line) {
+        device_spot_line(spot, out);
+        buf_putc(out, ' ');
+    }
+    buf_puts(out, spot->op);
+}
+
 static void spot_print(const struct device_spot *spot, struct buf *out) {
     if (!spot->op[0]) {
         buf_puts(out, "earlier");
         return;
     }
-    if (spot->line)
-        buf_printf(out, "line %u ", spot->line);
-    buf_printf(out, "%s %s", spot->op, spot->lane);
+    op_print(spot, out);
+    buf_printf(out, " %s", spot->lane);
 }
 
 /* On one line: "32 x (line 12 activation Scalar 3.9 -> line 13 tensor_scalar Vector 2.9)". */
@@ -232,9 +240,8 @@ static void stall_print(const struct device_stall *stall, struct buf *out) {
     buf_printf(out, "  %s ", stall->spot.lane);
     us_print(out, stall->us, 4);
     buf_printf(out, " us in %llu: ", (unsigned long long)stall->times);
-    if (stall->spot.line)
-        buf_printf(out, "line %u ", stall->spot.line);
-    buf_printf(out, "%s for %s", stall->spot.op, device_wait_word(stall->wait));
+    op_print(&stall->spot, out);
+    buf_printf(out, " for %s", device_wait_word(stall->wait));
     if (stall->cause.op[0]) {
         buf_puts(out, ", ");
         spot_print(&stall->cause, out);
@@ -292,7 +299,8 @@ static void ifs_print(const struct device_causes *causes, size_t most, struct bu
 
 static void tile_print(const struct device_tile *tile, struct buf *out) {
     uint64_t one = MAX_OF(tile->bytes, 1u);
-    buf_printf(out, "%s line %u", tile->name, tile->spot.line);
+    buf_printf(out, "%s%s", tile->name, tile->name[0] ? " " : "");
+    device_spot_line(&tile->spot, out);
     buf_printf(out, " %llu x %.3g KiB for ", (unsigned long long)(tile->most_bytes / one),
                (double)tile->bytes / 1024);
     us_print(out, tile->live_us, 3);
@@ -337,7 +345,8 @@ static void room_print(const struct device_causes *causes, struct buf *out) {
         if (!room_sum(causes, i, &sum) || sum.us < LEAST_SHARE * causes->latency_us)
             continue;
         told++;
-        buf_printf(out, "line %u %s waited ", sum.spot.line, sum.spot.op);
+        op_print(&sum.spot, out);
+        buf_puts(out, " waited ");
         us_print(out, sum.us, 4);
         buf_puts(out, " us for room, until ");
         spot_print(&sum.cause, out);

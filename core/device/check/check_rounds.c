@@ -97,8 +97,10 @@ static void print_rounds(const struct nki_program *program, const struct nki_rou
     buf_printf(out, "%s %lld and %lld of the %s", apart[0]->is_program ? "programs" : "rounds",
                (long long)apart[0]->item, (long long)apart[1]->item,
                apart[0]->is_program ? "launch" : "loop");
-    if (!apart[0]->is_program)
-        buf_printf(out, " in line %u", program->locs.at[apart[0]->loc].line);
+    if (apart[0]->is_program)
+        return;
+    buf_puts(out, " in ");
+    nki_loc_say(program, apart[0]->loc, out);
 }
 
 static struct seen *seen_of(struct walk *w, uint32_t storage) {
@@ -244,11 +246,11 @@ static void warn_carried(const struct walk *w, const struct past *past,
     if (is_told(w, loc, code))
         return;
     print_rounds(program, apart, &text);
+    buf_printf(&text, ": the second reads here what the first wrote to `%s` in ",
+               program->storages.at[past->ap->storage]->name);
+    nki_loc_say(program, program->instrs.at[past->instr].loc, &text);
     device_report(program, w->diags, DIAG_WARNING, loc, code,
-                  "%s: the second reads here what the first wrote to `%s` in line %u, but they may "
-                  "run in any order, so the value is undefined%s",
-                  text.at, program->storages.at[past->ap->storage]->name,
-                  program->locs.at[program->instrs.at[past->instr].loc].line,
+                  "%s, but they may run in any order, so the value is undefined%s", text.at,
                   apart[0]->is_program ? "" : ": use nl.sequential_range");
     buf_free(&text);
 }

@@ -99,6 +99,16 @@ const struct nki_loc *nki_loc_own(const struct nki_program *program, uint32_t at
     return loc;
 }
 
+void nki_loc_say(const struct nki_program *program, uint32_t at, struct buf *out) {
+    const struct nki_loc *loc = at < program->locs.len ? &program->locs.at[at] : NULL;
+    if (loc)
+        buf_printf(out, "line %u", loc->line);
+    else
+        buf_puts(out, "a line");
+    if (loc && loc->file && loc->file < program->files.len)
+        buf_printf(out, " of %.60s", path_base(program->files.at[loc->file]));
+}
+
 uint64_t nki_program_count(const struct nki_program *program) {
     uint64_t count = program->instrs.len;
     for (size_t f = 0; f < program->folds.len; f++)

@@ -557,6 +557,8 @@ uint64_t nki_program_count(const struct nki_program *program);
 /* Where the kernel's own file led to place number `at`, which may be in a file that it imports;
  * NULL: there is no such number. */
 const struct nki_loc *nki_loc_own(const struct nki_program *program, uint32_t at);
+/* "line 12", "line 25 of gelu.py" for a place in an imported file, "a line" where it is unknown. */
+void nki_loc_say(const struct nki_program *program, uint32_t at, struct buf *out);
 
 /* ---- two cores ------------------------------------------------------------------------------- */
 

@@ -23,6 +23,8 @@ static void add_us(cJSON *object, const char *name, double us) {
 
 static void fill_spot(cJSON *object, const struct device_spot *spot) {
     cJSON_AddNumberToObject(object, "line", spot->line);
+    if (spot->module)
+        cJSON_AddStringToObject(object, "module", spot->module);
     cJSON_AddStringToObject(object, "op", spot->op);
     cJSON_AddStringToObject(object, "lane", spot->lane);
 }

@@ -108,9 +108,10 @@ static void add_spans(struct buf *out, const struct device_profile *profile,
     for (size_t i = 0; i < count; i++) {
         const struct device_span *span = &profile->spans.at[i];
         const struct nki_instr *instr = &program->instrs.at[span->instr];
-        uint32_t line = instr->loc < program->locs.len ? program->locs.at[instr->loc].line : 0;
+        const struct nki_loc *loc = nki_loc_own(program, instr->loc);
         buf_printf(out, "%s[%u,%u,\"%s\",%u,%.1f,%.1f]", i ? ",\n" : "\n", span->instr, span->queue,
-                   nki_op_name((enum nki_op)instr->op), line, span->start_ns, span->end_ns);
+                   nki_op_name((enum nki_op)instr->op), loc ? loc->line : 0, span->start_ns,
+                   span->end_ns);
     }
     buf_puts(out, "]");
 }
@@ -125,8 +126,9 @@ static void add_reasons(struct buf *out, const struct device_profile *profile,
     buf_puts(out, ",\n\"waits\": [");
     for (size_t i = 0; i < causes->waits.len; i++) {
         const struct device_stall *wait = &causes->waits.at[i];
+        uint32_t line = wait->cause.file ? 0 : wait->cause.line; /* of the kernel's own file */
         buf_printf(out, "%s[\"%s\",%u,\"%s\",\"%s\"]", i ? ",\n" : "\n",
-                   device_wait_key(wait->wait), wait->cause.line, wait->cause.op, wait->cause.lane);
+                   device_wait_key(wait->wait), line, wait->cause.op, wait->cause.lane);
     }
     buf_puts(out, "],\n\"reasons\": [");
     for (size_t i = 0; i < count; i++) {
