@@ -22,10 +22,8 @@ bool saved_elsewhere(struct tune_session *session, const char *task, struct buf 
         return false;
     buf_puts(said, "the session's files were removed or replaced while hone was using them");
     if (save_to(session, true, &where, &err) || save_to(session, false, &where, &err))
-        buf_printf(
-            said,
-            ". Its events were saved, all of them, to %s; go on with --session %s (hone run %s)",
-            where.at, where.at, task);
+        buf_printf(said, ". All its events were saved to %s; go on with --session %s (hone run %s)",
+                   where.at, where.at, task);
     else
         buf_printf(said, ", and it could not be saved elsewhere: %s", err.text);
     char *notes = where.len ? tune_session_notes(session) : NULL;
