@@ -23,7 +23,8 @@ struct long_value {
 struct long_session {
     struct store *store;
     char *script, *kernel, *reference;
-    struct buf source, line;
+    struct buf kernel_text, source, line; /* source: the kernel as JSON has it */
+    char *place;
     int attempts, kept; /* kept: the last attempt that was kept */
     int calls, notes, memory;
     double us, kept_us;
@@ -46,16 +47,49 @@ static void long_escape(struct buf *out, const char *text) {
 /* The seed kernel with another number in it; otherwise the same program. */
 static void long_source(struct long_session *session, int number) {
     const char *mark = "-3.0e38", *at = number ? strstr(session->kernel, mark) : NULL;
-    struct buf text = {0};
+    struct buf *text = &session->kernel_text;
+    buf_clear(text);
     if (at) {
-        buf_add(&text, session->kernel, (size_t)(at - session->kernel));
-        buf_printf(&text, "-3.%06de38%s", number, at + strlen(mark));
+        buf_add(text, session->kernel, (size_t)(at - session->kernel));
+        buf_printf(text, "-3.%06de38%s", number, at + strlen(mark));
     } else {
-        buf_puts(&text, session->kernel);
+        buf_puts(text, session->kernel);
     }
     buf_clear(&session->source);
-    long_escape(&session->source, text.at);
-    buf_free(&text);
+    long_escape(&session->source, text->at);
+}
+
+/* A file that the log names, as a session of hone has it beside the log. */
+static void long_file(const struct long_session *session, struct str bytes, const char *format, ...)
+    CC_PRINTF(3, 4);
+static void long_file(const struct long_session *session, struct str bytes, const char *format,
+                      ...) {
+    struct buf path = {0};
+    va_list args;
+    buf_printf(&path, "%s/", session->place);
+    va_start(args, format);
+    buf_vprintf(&path, format, args);
+    va_end(args);
+    FILE *file = fopen(path.at, "w");
+    if (!file || fwrite(bytes.at, 1, bytes.len, file) != bytes.len || fclose(file) != 0) {
+        fprintf(stderr, "cannot write %s\n", path.at);
+        abort();
+    }
+    buf_free(&path);
+}
+
+/* The kernel of an attempt, and what it was profiled, asked and answered; all of these are its
+ * number here. Returns the hash of that. */
+static struct hash long_files(const struct long_session *session, int number) {
+    struct hash hash = hash_content(&number, sizeof number);
+    struct str bytes = {(const char *)&number, sizeof number};
+    long_file(session, bytes, "artifacts/%s", hash.hex);
+    if (number)
+        long_file(session, buf_str(&session->kernel_text), "checkpoints/attempt_%d_ea48c1e5.py",
+                  number);
+    else
+        long_file(session, buf_str(&session->kernel_text), "checkpoints/attempt_000_95525143.py");
+    return hash;
 }
 
 static const char *long_value_of(const struct long_session *session, struct str name) {
@@ -124,6 +158,7 @@ static void long_begin(struct long_session *session, const char *folder) {
     long_escape(&reference, session->reference);
     session->n_values = 0;
     long_source(session, 0);
+    long_set(session, "hash", "%s", long_files(session, 0).hex);
     long_set(session, "id", "%s", id.hex);
     long_set(session, "task", "%s", path_base(folder));
     long_set(session, "rounds", "%d", session->attempts);
@@ -138,9 +173,9 @@ static void long_begin(struct long_session *session, const char *folder) {
 static void long_round(struct long_session *session, int number) {
     bool keep = number % 8 == 0, models = number % 2 == 0, known = number % 4 == 3;
     int lesson = known ? number % 29 : number, parent = session->kept;
-    struct hash hash = hash_content(&number, sizeof number);
     double from = session->kept_us, us = keep ? 310 + (from - 310) * 0.999 : from * 1.07;
     long_source(session, number);
+    struct hash hash = long_files(session, number);
     session->n_values = 0;
     long_set(session, "a", "%d", number);
     long_set(session, "p", "%d", parent);
@@ -203,7 +238,14 @@ static void long_write(const char *folder, int attempts) {
     session.kernel = long_copy("kernel.py", folder);
     session.reference = long_copy("reference.py", folder);
     session.script = file_read(HONE_SOURCE_DIR "/tests/bench/long.events", 0, NULL, &err);
+    session.place = place;
     session.store = store_open(place, false, &err);
+    char *folders[] = {path_join(place, "artifacts"), path_join(place, "checkpoints")};
+    for (size_t i = 0; i < COUNT_OF(folders); i++) {
+        if (!file_make_private(folders[i], &err))
+            session.store = NULL;
+        free(folders[i]);
+    }
     if (!session.script || !session.store) {
         fprintf(stderr, "%s\n", err.text);
         abort();
@@ -219,9 +261,16 @@ static void long_write(const char *folder, int attempts) {
     long_commit(&session, "COMMIT");
     /* Marks what is made from the log as made. */
     if (!store_attempt_begin(session.store, 0, &err) ||
-        !store_attempt_end(session.store, store_last_seq(session.store), &err))
+        !store_attempt_end(session.store, store_last_seq(session.store), &err) ||
+        !store_rows_begin(session.store, &err))
+        abort();
+    for (int i = 0; i <= attempts; i++)
+        if (!store_rows_add(session.store, STR("{}\n"), &err))
+            abort();
+    if (!store_rows_end(session.store, &err))
         abort();
     store_close(session.store);
+    buf_free(&session.kernel_text);
     buf_free(&session.source);
     buf_free(&session.line);
     free(session.script);

@@ -21,6 +21,8 @@
 #define ARENA_LEAST_AHEAD (16u << 10)
 #define ARENA_MOST_AHEAD (256u << 10)
 #define PAGE ((uintptr_t)4096)
+#define LARGE_PAGE ((size_t)2 << 20)
+#define MOST_COPIED ((size_t)64 << 20)
 #define LARGE_PAGES (4u << 20) /* what has that size or more has large pages */
 
 static CC_NORETURN void out_of_memory(void) {
@@ -82,12 +84,38 @@ void mem_free_(void *memory) {
     free(memory);
 }
 
+/* A block that the system moves when it grows lies across the borders of large pages from then on:
+ * it has small ones, and each costs a fault again after every move. So one that is not too large to
+ * be there twice for a moment is copied to where large pages begin. NULL: it is not. */
+static void *large_copy(const void *old, size_t had, size_t bytes) {
+#ifdef __linux__
+    size_t whole = (bytes + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+    bool worth = bytes >= LARGE_PAGES && had <= MOST_COPIED && whole >= bytes;
+    void *memory = worth ? aligned_alloc(LARGE_PAGE, whole) : NULL;
+    if (!memory)
+        return NULL;
+    pages_large(memory, whole);
+    if (had)
+        memcpy(memory, old, had);
+    return memory;
+#else
+    (void)old, (void)had, (void)bytes;
+    return NULL;
+#endif
+}
+
 void *vec_grow_(void *at, size_t *cap, size_t need, size_t size) {
-    size_t wanted = *cap + *cap / 2 + 8;
+    size_t had = *cap * size, wanted = *cap + *cap / 2 + 8, bytes;
     if (wanted < need)
         wanted = need;
     *cap = wanted;
-    return mem_resize(at, wanted, size);
+    if (__builtin_mul_overflow(wanted, size, &bytes))
+        out_of_memory();
+    void *copy = large_copy(at, had, bytes);
+    if (!copy)
+        return mem_resize(at, wanted, size);
+    free(at);
+    return copy;
 }
 
 struct block {
@@ -154,6 +182,15 @@ void arena_reset(struct arena *arena) {
     kept->used = 0;
     arena->last = kept;
     arena->bytes = 0;
+}
+
+void *vec_grow_in_(struct arena *arena, void *at, size_t *cap, size_t need, size_t size) {
+    size_t had = *cap * size;
+    *cap = MAX_OF(*cap * 2, need);
+    void *grown = arena_alloc(arena, *cap, size);
+    if (had)
+        memcpy(grown, at, had);
+    return grown;
 }
 
 void arena_free(struct arena *arena) {

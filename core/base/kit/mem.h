@@ -33,6 +33,18 @@ CC_NORETURN void mem_bug(const char *file, int line, const char *what);
 /* The next free element, not cleared. */
 #define vec_push(v) (vec_reserve((v), (v)->len + 1), &(v)->at[(v)->len++])
 #define vec_free(v) (mem_free_((v)->at), (v)->at = NULL, (v)->len = (v)->cap = 0)
+/* The same for short arrays in an arena, which has them as long as they are needed: they are not
+ * freed. The first room is `least` elements, then it doubles. */
+#define vec_reserve_in(arena, v, n, least)                            \
+    ((n) <= (v)->cap                                                  \
+         ? (void)0                                                    \
+         : (void)((v)->at = vec_grow_in_((arena), (v)->at, &(v)->cap, \
+                                         MAX_OF((size_t)(n), (size_t)(least)), sizeof *(v)->at)))
+#define vec_push_in(arena, v, least) \
+    (vec_reserve_in((arena), (v), (v)->len + 1, (least)), &(v)->at[(v)->len++])
+struct arena;
+void *vec_grow_in_(struct arena *arena, void *at, size_t *cap, size_t need,
+                   size_t size) CC_MUST_USE;
 void *vec_grow_(void *at, size_t *cap, size_t need, size_t size) CC_MUST_USE;
 void mem_free_(void *memory);
 

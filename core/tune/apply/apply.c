@@ -112,7 +112,7 @@ static void apply_note(struct tune_state *state, const struct tune_event *event,
     *vec_push(&state->notes) = note;
     struct tune_attempt *attempt = tune_attempt_of(state, event->note.attempt);
     if (attempt)
-        *vec_push(&attempt->notes) = (int)state->notes.len - 1;
+        *vec_push_in(state->arena, &attempt->notes, 1) = (int)state->notes.len - 1;
 }
 
 /* The same experience was found again: it is kept once, with more evidence. One that a person

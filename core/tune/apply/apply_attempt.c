@@ -172,7 +172,7 @@ void apply_seed(struct tune_state *state, const struct tune_event *event, int64_
             attempt->seeds.at[i] = seed;
             return;
         }
-    *vec_push(&attempt->seeds) = seed;
+    *vec_push_in(state->arena, &attempt->seeds, state->seeds.len) = seed;
 }
 
 void apply_sample(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {
@@ -182,9 +182,9 @@ void apply_sample(struct tune_state *state, const struct tune_event *event, int6
     if (!attempt || isnan(us))
         return;
     if (event->sample.of_parent)
-        *vec_push(&attempt->parent_samples) = us;
+        *vec_push_in(state->arena, &attempt->parent_samples, 1) = us;
     else
-        *vec_push(&attempt->samples) = us;
+        *vec_push_in(state->arena, &attempt->samples, 1) = us;
 }
 
 void apply_scored(struct tune_state *state, const struct tune_event *event, int64_t wall_ms) {

@@ -86,7 +86,7 @@ static void lines_set(struct tune_state *state, struct tune_attempt *attempt,
 static void bounds_set(struct tune_state *state, struct tune_attempt *attempt,
                        const struct tune_bound *rows, size_t count) {
     attempt->bounds.len = 0;
-    vec_reserve(&attempt->bounds, count);
+    vec_reserve_in(state->arena, &attempt->bounds, count, 1);
     for (size_t i = 0; i < count; i++) {
         if (!rows[i].name)
             continue;

@@ -194,11 +194,11 @@ void tune_export_mend(struct tune_session *session) {
     struct mending mending = {{mem_alloc(count + 1, sizeof(bool)), count}, state};
     for (size_t i = 0; i < count; i++)
         mending.chosen.is[i] = state->attempts.at[i].status != TUNE_STATUS_OPEN;
-    if (!store_query(session->store, "SELECT attempt, status FROM attempts", mend_status, &mending,
-                     &err))
+    if (derived && !store_query(session->store, "SELECT attempt, status FROM attempts", mend_status,
+                                &mending, &err))
         store_log(session->store, "warning", err.text);
     /* Decided after the tables were committed. */
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; derived && i < count; i++)
         mending.chosen.is[i] |= state->attempts.at[i].decided_seq > derived;
     tune_derive_chosen(session, &mending.chosen);
     free(mending.chosen.is);

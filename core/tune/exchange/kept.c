@@ -17,47 +17,56 @@
 /* ---------------------------------------------------------------------- what the log has names of
  */
 
-static void name_put(struct map *named, const char *hash, const char *format, ...) CC_PRINTF(3, 4);
-static void name_put(struct map *named, const char *hash, const char *format, ...) {
+/* Names by hash, but for those of `there`, which may be NULL: of a long session only what is
+ * missing gets a name. */
+struct naming {
+    struct map *named;
+    const struct map *there;
+};
+
+static void name_put(struct naming naming, const char *hash, const char *format, ...)
+    CC_PRINTF(3, 4);
+static void name_put(struct naming naming, const char *hash, const char *format, ...) {
     struct buf text = {0};
     va_list args;
-    if (!hash || !*hash || map_get(named, str_of(hash)))
+    if (!hash || !*hash || (naming.there && map_find(naming.there, str_of(hash))) ||
+        map_get(naming.named, str_of(hash)))
         return;
     va_start(args, format);
     buf_vprintf(&text, format, args);
     va_end(args);
-    map_put(named, str_of(hash))->value = buf_take(&text);
+    map_put(naming.named, str_of(hash))->value = buf_take(&text);
 }
 
 void tune_named_closure(struct map *named, const struct tune_event *event) {
     for (size_t i = 0; i < event->closure.files.count; i++) {
         const struct tune_event_task_file *file = &event->closure.files.at[i];
         if (file->name && !(file->left > 0))
-            name_put(named, file->hash, "%.200s", file->name);
+            name_put((struct naming){named, NULL}, file->hash, "%.200s", file->name);
     }
 }
 
-static void named_files(struct map *named, const struct tune_state *state) {
+static void name_files(struct naming naming, const struct tune_state *state) {
     for (size_t i = 0; i < state->files.len; i++)
         if (!state->files.at[i].left_bytes)
-            name_put(named, state->files.at[i].hash, "%.200s", state->files.at[i].name);
+            name_put(naming, state->files.at[i].hash, "%.200s", state->files.at[i].name);
 }
 
-static void named_others(struct map *named, const struct tune_state *state) {
+static void name_others(struct naming naming, const struct tune_state *state) {
     for (size_t i = 0; i < state->attempts.len; i++)
-        name_put(named, state->attempts.at[i].timeline, "the profile of attempt %zu", i);
+        name_put(naming, state->attempts.at[i].timeline, "the profile of attempt %zu", i);
     for (size_t i = 0; i < state->calls.len; i++) {
-        name_put(named, state->calls.at[i].prompt, "the prompt of question %zu", i + 1);
-        name_put(named, state->calls.at[i].answer, "the answer of question %zu", i + 1);
+        name_put(naming, state->calls.at[i].prompt, "the prompt of question %zu", i + 1);
+        name_put(naming, state->calls.at[i].answer, "the answer of question %zu", i + 1);
     }
     for (int i = 0; i < TUNE_STEPS; i++)
-        name_put(named, state->steps[i].artefact, "a file of step %s",
+        name_put(naming, state->steps[i].artefact, "a file of step %s",
                  tune_step_word((enum tune_step)i));
 }
 
 void tune_named_state(struct map *named, const struct tune_state *state) {
-    named_files(named, state);
-    named_others(named, state);
+    name_files((struct naming){named, NULL}, state);
+    name_others((struct naming){named, NULL}, state);
 }
 
 void tune_named_free(struct map *named) {
@@ -180,15 +189,18 @@ static void files_mend(struct tune_session *session) {
 
 /* Nothing else has what was profiled, asked and answered. */
 static void others_tell(struct tune_session *session) {
-    struct map named = {0};
+    struct map missing = {0}, there = {0};
     struct buf names = {0};
-    named_others(&named, session->state);
-    size_t count = tune_named_missing(&named, store_folder(session->store), &names);
-    if (count)
-        tune_note(session, "%zu file%s gone from artifacts/: %s", count,
-                  count == 1 ? " is" : "s are", names.at);
+    artefacts_list(store_folder(session->store), &there);
+    name_others((struct naming){&missing, &there}, session->state);
+    for (size_t i = 0; i < missing.len; i++)
+        tune_name_list(&names, i, missing.entries[i].value);
+    if (missing.len)
+        tune_note(session, "%zu file%s gone from artifacts/: %s", missing.len,
+                  missing.len == 1 ? " is" : "s are", names.at);
     buf_free(&names);
-    tune_named_free(&named);
+    tune_named_free(&missing);
+    map_free(&there);
 }
 
 void tune_kept_mend(struct tune_session *session) {

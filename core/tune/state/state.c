@@ -36,12 +36,7 @@ struct tune_state *tune_state_new(void) {
 }
 
 static void attempt_free(struct tune_attempt *attempt) {
-    vec_free(&attempt->samples);
-    vec_free(&attempt->parent_samples);
-    vec_free(&attempt->seeds);
     vec_free(&attempt->lines_kept);
-    vec_free(&attempt->bounds);
-    vec_free(&attempt->notes);
 }
 
 void tune_state_free(struct tune_state *state) {
