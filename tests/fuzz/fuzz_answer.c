@@ -130,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct err err = {0};
     char *copy = mem_dup(data, size + !size); /* its own block, for the sanitiser */
     struct str text = {copy, size};
-    size_t count = tune_answer_plans(text, STR(LINES_9 LINES_9 LINES_9), arena, plans, &err);
+    size_t count = tune_answer_plans(text, STR(LINES_9 LINES_9 LINES_9), NAN, arena, plans, &err);
     if (count > TUNE_ANSWER_PLANS || (!count && err.kind == ERR_NONE))
         HONE_BUG("no plan, and no reason");
     for (size_t i = 0; i < count; i++)

@@ -19,7 +19,7 @@
 
 static size_t plans_of(const char *text, struct arena *arena, struct tune_plan *plans) {
     struct err err = {0};
-    return tune_answer_plans(str_of(text), SIXTY, arena, plans, &err);
+    return tune_answer_plans(str_of(text), SIXTY, NAN, arena, plans, &err);
 }
 
 static void labelled_lines_are_a_plan(void **state) {
@@ -43,6 +43,41 @@ static void labelled_lines_are_a_plan(void **state) {
     assert_float_equal(plans[0].size, 0.6, 1e-9);
     assert_float_equal(plans[0].latency, -0.2, 1e-9);
     arena_free(arena);
+}
+
+static void assert_latency(const char *text, double us, double latency) {
+    struct arena *arena = arena_new();
+    struct tune_plan plans[TUNE_ANSWER_PLANS];
+    struct buf answer = {0};
+    buf_printf(&answer, "what: a\nmetric: latency\nlatency: %s\n", text);
+    assert_int_equal(tune_answer_plans(buf_str(&answer), SIXTY, us, arena, plans, NULL), 1);
+    if (isnan(latency))
+        assert_true(isnan(plans[0].latency));
+    else
+        assert_float_equal(plans[0].latency, latency, 1e-6);
+    buf_free(&answer);
+    arena_free(arena);
+}
+
+/* A model that is asked for a share may tell a time, or both. */
+static void latencies_in_times_are_shares_of_the_kernels(void **state) {
+    (void)state;
+    assert_latency("1.2 ms", 1500, -0.2);
+    assert_latency("1200 us", 1500, -0.2);
+    assert_latency("1.2 ms", NAN, NAN);
+    assert_latency("1.5 ms -> 1.2 ms", NAN, -0.2);
+    assert_latency("from 1.5 ms to 1200 µs", 2000, -0.2);
+    assert_latency("-300 us", 1500, -0.2);
+    assert_latency("saves 300us", 1500, -0.2);
+    assert_latency("300 us slower", 1500, 0.2);
+    assert_latency("1.8 ms", 1500, 0.2);
+    assert_latency("1.5 ms to 1.2 ms (-20 %)", 1500, -0.2);
+    assert_latency("-20 %", 1500, -0.2);
+    assert_latency("20 % faster", 1500, -0.2);
+    assert_latency("1.25x faster", 1500, -0.2);
+    assert_latency("0 us", 0, NAN);
+    assert_latency("1e300 ms", 1500, NAN);
+    assert_latency("soon", 1500, NAN);
 }
 
 static void assert_metric(const char *line, const char *metric) {
@@ -99,9 +134,9 @@ static void assert_key(const char *source, const char *answer, const char *other
     struct arena *arena = arena_new();
     struct tune_plan plans[TUNE_ANSWER_PLANS], others[TUNE_ANSWER_PLANS];
     struct err err = {0};
-    assert_int_equal(tune_answer_plans(str_of(answer), str_of(source), arena, plans, &err), 1);
-    assert_int_equal(tune_answer_plans(str_of(other), str_of(other_source), arena, others, &err),
-                     1);
+    assert_int_equal(tune_answer_plans(str_of(answer), str_of(source), NAN, arena, plans, &err), 1);
+    assert_int_equal(
+        tune_answer_plans(str_of(other), str_of(other_source), NAN, arena, others, &err), 1);
     if ((strcmp(plans[0].key, others[0].key) == 0) != same)
         print_error("%s\n%s\n", answer, other);
     assert_true((strcmp(plans[0].key, others[0].key) == 0) == same);
@@ -196,9 +231,10 @@ static void no_plan_says_what_to_write(void **state) {
     struct arena *arena = arena_new();
     struct tune_plan plans[TUNE_ANSWER_PLANS];
     struct err err = {0};
-    assert_int_equal(tune_answer_plans(STR("I cannot help."), SIXTY, arena, plans, &err), 0);
+    assert_int_equal(tune_answer_plans(STR("I cannot help."), SIXTY, NAN, arena, plans, &err), 0);
     assert_non_null(strstr(err.text, "what:"));
-    assert_int_equal(tune_answer_plans(STR("title: x\nwhy: y\n"), SIXTY, arena, plans, &err), 0);
+    assert_int_equal(tune_answer_plans(STR("title: x\nwhy: y\n"), SIXTY, NAN, arena, plans, &err),
+                     0);
     assert_non_null(strstr(err.text, "no \"what:\""));
     arena_free(arena);
 }
@@ -336,6 +372,7 @@ static void what_no_keyboard_types_is_explained(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labelled_lines_are_a_plan),
+        cmocka_unit_test(latencies_in_times_are_shares_of_the_kernels),
         cmocka_unit_test(metrics_go_by_the_words_of_panels_too),
         cmocka_unit_test(several_plans_are_told_apart),
         cmocka_unit_test(a_plan_for_another_statement_is_another_plan),

@@ -214,12 +214,13 @@ static void a_plan_names_its_strategy(void **state) {
     struct arena *arena = arena_new();
     for (size_t i = 0; i < COUNT_OF(answers); i++) {
         struct tune_plan plans[TUNE_ANSWER_PLANS];
-        assert_int_equal(tune_answer_plans(str_of(answers[i]), STR(""), arena, plans, NULL), 1);
+        assert_int_equal(tune_answer_plans(str_of(answers[i]), STR(""), NAN, arena, plans, NULL),
+                         1);
         assert_string_equal(plans[0].strategy, "block_matmul");
     }
     struct tune_plan plans[TUNE_ANSWER_PLANS];
     assert_int_equal(
-        tune_answer_plans(STR("what: w\nstrategy: none\n"), STR(""), arena, plans, NULL), 1);
+        tune_answer_plans(STR("what: w\nstrategy: none\n"), STR(""), NAN, arena, plans, NULL), 1);
     assert_null(plans[0].strategy);
     const char *const others[] = {"block the batch", "blocked", "something else"};
     const char *const mine[] = {"block", "blocked", "something_else"};

@@ -38,7 +38,7 @@ static void plan_is_read(const char *file, bool has_sweep) {
     struct err err = {0};
     char *form = form_of(file, "title: ");
     struct str lines = STR(LINES_10 LINES_10 LINES_10 LINES_10 LINES_10 LINES_10);
-    assert_int_equal(tune_answer_plans(str_of(form), lines, arena, plans, &err), 1);
+    assert_int_equal(tune_answer_plans(str_of(form), lines, NAN, arena, plans, &err), 1);
     assert_string_equal(plans[0].title, "a few words");
     assert_true(str_starts(str_of(plans[0].what), "which change, and where"));
     assert_string_equal(plans[0].why, "what in the profile it removes");

@@ -14,9 +14,11 @@
 /* Plans out of an answer: labelled lines ("title: ...", "what: ...") or JSON, in whatever prose and
  * fences stand around them. Texts belong to the arena. Returns how many; 0 and *err (kernel), whose
  * text tells the model what is missing. `source` is the kernel that they are for: ranges beyond its
- * lines are dropped, and the keys of plans have the text of the lines that they name. */
-size_t tune_answer_plans(struct str answer, struct str source, struct arena *arena,
-                         struct tune_plan plans[TUNE_ANSWER_PLANS], struct err *err);
+ * lines are dropped, and the keys of plans have the text of the lines that they name. `latency_us`
+ * is its latency (NAN: unknown): what a plan predicts in times is a share of it. */
+size_t tune_answer_plans(struct str answer, struct str source, double latency_us,
+                         struct arena *arena, struct tune_plan plans[TUNE_ANSWER_PLANS],
+                         struct err *err);
 
 /* The whole new source out of an answer to `source`: a fenced file, search/replace blocks, or a
  * unified diff. `function` is the kernel's name, which must be there still; NULL: any. False and

@@ -58,23 +58,59 @@ static void draft_free(struct draft *draft) {
 
 /* ------------------------------------------------------------------------------------- numbers */
 
-/* The first number in the text; NAN when there is none. *percent: a % follows. */
-static double first_number(struct str text, bool *percent) {
-    for (size_t i = 0; i < text.len; i++) {
-        bool minus =
-            text.at[i] == '-' && i + 1 < text.len && isdigit((unsigned char)text.at[i + 1]);
-        if (!minus && !isdigit((unsigned char)text.at[i]))
-            continue;
-        char copy[40];
-        snprintf(copy, sizeof copy, "%.*s", (int)MIN_OF(text.len - i, sizeof copy - 1),
-                 text.at + i);
-        char *end;
-        double value = strtod(copy, &end);
-        while (*end == ' ')
-            end++;
-        *percent = *end == '%';
-        return value;
-    }
+struct number {
+    double value;  /* NAN: there is none */
+    char unit[12]; /* "%", "us", "x", the word behind it; "": none */
+};
+
+static bool is_unit(char c) {
+    return isalpha((unsigned char)c) || (unsigned char)c >= 0x80;
+}
+
+/* The next number in *text, which moves behind it and its unit. */
+static struct number next_number(struct str *text) {
+    struct number number = {.value = NAN};
+    size_t i = 0;
+    while (i < text->len && !isdigit((unsigned char)text->at[i]))
+        i++;
+    if (i == text->len)
+        return number;
+    char copy[40], *end;
+    bool minus = i && text->at[i - 1] == '-';
+    snprintf(copy, sizeof copy, "%.*s", (int)MIN_OF(text->len - i, sizeof copy - 1), text->at + i);
+    number.value = minus ? -strtod(copy, &end) : strtod(copy, &end);
+    i += (size_t)(end - copy);
+    while (i < text->len && text->at[i] == ' ')
+        i++;
+    size_t from = i;
+    if (i < text->len && text->at[i] == '%')
+        i++;
+    else
+        while (i < text->len && is_unit(text->at[i]))
+            i++;
+    snprintf(number.unit, sizeof number.unit, "%.*s", (int)(i - from), text->at + from);
+    *text = (struct str){text->at + i, text->len - i};
+    return number;
+}
+
+/* The first number with that unit; NAN when there is none. */
+static double number_with(struct str text, const char *unit) {
+    struct number number;
+    do
+        number = next_number(&text);
+    while (!isnan(number.value) && strcmp(number.unit, unit) != 0);
+    return number.value;
+}
+
+/* A time in microseconds; NAN: it is none. */
+static double us_of(const struct number *number) {
+    static const struct {
+        const char *unit;
+        double us;
+    } units[] = {{"ns", 1e-3}, {"us", 1}, {"µs", 1}, {"μs", 1}, {"ms", 1e3}, {"s", 1e6}};
+    for (size_t i = 0; i < COUNT_OF(units); i++)
+        if (!strcmp(number->unit, units[i].unit))
+            return fabs(number->value) * units[i].us;
     return NAN;
 }
 
@@ -103,17 +139,50 @@ static bool says_up(struct str text) {
     return text.len && *text.at == '+';
 }
 
-/* A change as a share of what it was, without its sign: "60 %", "-0.6", "by 0.6", "2x". */
+/* A change as a share of what it was, without its sign: "60 %", "-0.6", "by 0.6", "2x", "from 8 MB
+ * to 2 MB (75 %)". */
 static double share_of(struct str text) {
-    bool percent;
-    double value = fabs(first_number(text, &percent));
-    if (isnan(value))
+    struct str rest = text;
+    struct number first = next_number(&rest);
+    double percent = fabs(number_with(text, "%")), value = fabs(first.value);
+    if (!isnan(percent))
+        return percent <= 100000 ? percent / 100 : (double)NAN;
+    if (isnan(value) || !isnan(us_of(&first)))
         return NAN;
-    if (!percent && has_word(text, "x") && value > 1)
+    if (has_word(text, "x") && value > 1)
         return says_up(text) ? value - 1 : 1 - 1 / value;
-    if (percent || value > 1.5)
+    if (value > 1.5)
         value /= 100;
     return value <= 1000 ? value : (double)NAN;
+}
+
+/* Whether times in the text are what changes, not what it comes to: "-40 us", "saves 40 us". */
+static bool says_by(struct str text) {
+    static const char *const words[] = {"by ", "save", "less", "fewer", "faster", "slower"};
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (has_word(text, words[i]))
+            return true;
+    return text.len && strchr("+-", *text.at);
+}
+
+/* The signed change that is said in times: "1.52 ms -> 1.29 ms", "to 1.29 ms", "-230 us". NAN where
+ * a share or no time is said, or nobody knows of what a time is a share. */
+static double change_of(struct str text, double latency_us) {
+    struct str rest = text;
+    double times[2] = {NAN, NAN};
+    size_t count = 0;
+    if (!isnan(number_with(text, "%")))
+        return NAN;
+    for (struct number number; count < 2 && !isnan((number = next_number(&rest)).value);)
+        if (!isnan(us_of(&number)))
+            times[count++] = us_of(&number);
+    if (count == 2)
+        return times[1] / times[0] - 1;
+    if (count == 0 || isnan(latency_us))
+        return NAN;
+    double change = says_by(text) ? times[0] : times[0] - latency_us;
+    bool up = says_up(text) || has_word(text, "slower");
+    return (says_by(text) && !up ? -change : change) / latency_us;
 }
 
 /* ----------------------------------------------------------------------------------- one draft */
@@ -179,18 +248,18 @@ static const char *keep_strategy(struct arena *arena, const struct buf *text) {
 
 /* Without a number it is no sweep: "none", "not needed". */
 static const char *keep_sweep(struct arena *arena, const struct buf *text) {
-    bool percent;
-    return isnan(first_number(buf_str(text), &percent)) ? NULL : keep(arena, text);
+    struct str rest = buf_str(text);
+    return isnan(next_number(&rest).value) ? NULL : keep(arena, text);
 }
 
-/* The signed change of the latency; "20 % faster" and "-20 %" are -0.2. */
-static double latency_of(struct str text) {
-    double share = share_of(text);
-    if (isnan(share))
-        return NAN;
-    if (says_up(text) || (text.len && *text.at == '+') || has_word(text, "slower"))
-        return share;
-    return -MIN_OF(share, 0.999);
+/* The signed change of the latency; "20 % faster" and "-20 %" are -0.2, and of a kernel of 1 ms so
+ * is "0.8 ms". */
+static double latency_of(struct str text, double latency_us) {
+    double change = change_of(text, latency_us), share = share_of(text);
+    bool up = says_up(text) || has_word(text, "slower");
+    if (isnan(change))
+        change = up ? share : -share;
+    return change <= 1000 ? MAX_OF(change, -0.999) : (double)NAN;
 }
 
 /* The word or the number at the front of the text; what is neither is passed over. Empty at the
@@ -292,8 +361,19 @@ static int lines_in(struct str source) {
     return count;
 }
 
-static bool draft_read(const struct draft *draft, struct str source, struct arena *arena,
+struct reading {
+    struct arena *arena;
+    struct tune_plan *plans;
+    size_t count;
+    struct str source; /* of the kernel that the plans are for; */
+    double latency_us; /* .. its latency */
+    bool named;        /* some field was there */
+};
+
+static bool draft_read(const struct draft *draft, const struct reading *reading,
                        struct tune_plan *plan) {
+    struct str source = reading->source;
+    struct arena *arena = reading->arena;
     const struct buf *text = draft->text;
     *plan = (struct tune_plan){
         .size = NAN, .latency = NAN, .moved = NAN, .direction = TUNE_DIRECTION_DOWN};
@@ -316,10 +396,11 @@ static bool draft_read(const struct draft *draft, struct str source, struct aren
                               : metric) &&
         !says_down(direction.len ? direction : size))
         plan->direction = TUNE_DIRECTION_UP;
-    plan->size = share_of(size.len ? size : direction);
-    plan->latency = latency_of(str_trim(buf_str(&text[LATENCY])));
-    if (plan->metric && !strcmp(plan->metric, "latency") && isnan(plan->latency) &&
-        !isnan(plan->size))
+    bool of_latency = plan->metric && !strcmp(plan->metric, "latency");
+    double change = of_latency ? change_of(size, reading->latency_us) : (double)NAN;
+    plan->size = isnan(change) ? share_of(size.len ? size : direction) : fabs(change);
+    plan->latency = latency_of(str_trim(buf_str(&text[LATENCY])), reading->latency_us);
+    if (of_latency && isnan(plan->latency) && !isnan(plan->size))
         plan->latency = plan->direction == TUNE_DIRECTION_DOWN ? -plan->size : plan->size;
     char key[32];
     plan->sweep = keep_sweep(arena, &text[SWEEP]);
@@ -367,17 +448,9 @@ static bool line_label(struct str line, enum field *field, struct str *value) {
     return false;
 }
 
-struct reading {
-    struct arena *arena;
-    struct tune_plan *plans;
-    size_t count;
-    struct str source; /* of the kernel that the plans are for */
-    bool named;        /* some field was there */
-};
-
 static void draft_end(struct reading *reading, struct draft *draft) {
     if (reading->count < TUNE_ANSWER_PLANS &&
-        draft_read(draft, reading->source, reading->arena, &reading->plans[reading->count]))
+        draft_read(draft, reading, &reading->plans[reading->count]))
         reading->count++;
     for (int i = 0; i < FIELDS; i++)
         buf_clear(&draft->text[i]);
@@ -477,9 +550,11 @@ static cJSON *find_json(struct str answer) {
     return NULL;
 }
 
-size_t tune_answer_plans(struct str answer, struct str source, struct arena *arena,
-                         struct tune_plan plans[TUNE_ANSWER_PLANS], struct err *err) {
-    struct reading reading = {.arena = arena, .plans = plans, .source = source};
+size_t tune_answer_plans(struct str answer, struct str source, double latency_us,
+                         struct arena *arena, struct tune_plan plans[TUNE_ANSWER_PLANS],
+                         struct err *err) {
+    struct reading reading = {
+        .arena = arena, .plans = plans, .source = source, .latency_us = latency_us};
     if (answer.len > MAX_ANSWER)
         answer.len = MAX_ANSWER;
     cJSON *root = find_json(answer);

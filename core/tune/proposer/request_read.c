@@ -57,7 +57,7 @@ static bool answer_plans(struct request *self, struct str text, struct err *err)
     if (once)
         tune_answer_words(text, &words);
     size_t count = tune_answer_plans(once ? buf_str(&words) : text, str_of(self->context->source),
-                                     arena, plans, err);
+                                     self->context->latency_us, arena, plans, err);
     struct tune_reply *reply = self->reply;
     bool fine = count && some_is_new(self, plans, count, err) &&
                 (!once || both_read(self, text, &source, err));
