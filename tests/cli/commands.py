@@ -216,7 +216,7 @@ class Sim(Commands):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             told = run("sim", folder).stdout  # what the helper costs, where it is called
             self.assertRegex(told, r"\n +[1-9][0-9.]*%  DMA +[0-9]+  (\w+\.)?load\(dst=tile")
-            self.assertRegex(told, r": line \d+ of helper\w*\.py dma_copy DMA in")
+            self.assertRegex(told, r"line \d+ of helper\w*\.py dma_copy DMA in")
             shutil.rmtree(folder)
 
     def test_a_kernel_in_a_package_imports_from_all_of_it(self):

@@ -561,6 +561,8 @@ class Mcp(Serving):
         until(lambda: self.held(agent) == "a workbench", "the workbench holds the session")
         self.assertEqual(agent.tool("wait", submission=1, wait_s=0)["state"], "under way")
         self.assertEqual(agent.tool("status")["proposer"], "rewriter")
+        log = agent.ask("resources/read", uri="hone://log")["result"]["contents"][0]["text"]
+        self.assertRegex(log, "(?s)agents propose while hone mcp.*rewriter proposes from here on")
         bench.decide(agent, "plan", b"a")
         bench.decide(agent, "rewrite", b"a")
         bench.decide(agent, "decide", b"")

@@ -38,7 +38,7 @@ static void draw_recent(struct views *views, struct tui_area area, int row, int 
     struct tui_area name = tui_ink(area, item->is_gone ? TUI_DIM : TUI_STRONG);
     /* Where there is no room for both, the last result is worth more than what the task is
      * about. */
-    bool named = !item->is_seed && shares_name(views, index);
+    bool named = !item->is_seed && !item->is_gone && shares_name(views, index);
     bool wide = area.cols >= 110, both = wide || named || !item->last || item->is_gone;
     int about = 27, end = area.cols - 12, last = wide ? area.cols - 50 : both ? end : about;
     tui_say(tui_ink(area, item->used_ms ? TUI_ACTIVE : TUI_DIM), row, 1, "%s",

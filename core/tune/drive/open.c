@@ -12,6 +12,7 @@
 #include "task/task.h"
 #include "tune/drive/private.h"
 #include "tune/drive/opening.h"
+#include "tune/sums/sums.h"
 
 #define MOST_PATH 480 /* bytes of a session's folder */
 #define MAX_REFERENCE ((size_t)256 << 10)
@@ -259,6 +260,21 @@ static void files_name(struct tune_state *state, const struct task *task) {
         state->reference_file = tune_keep(state, task->reference_path);
 }
 
+/* Who proposes is an option of each opening: the log says where it changes hands. */
+static void proposer_tell(struct tune_session *session, const struct tune_options *options) {
+    const struct tune_state *state = session->state;
+    size_t count = state->attempts.len;
+    bool were = state->submissions.len &&
+                (count < 2 || tune_submission_of(state, &state->attempts.at[count - 1].plan));
+    if (options->agents)
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_INFO, "session",
+                      "agents propose while hone mcp holds the session");
+    else if (were && strcmp(state->proposer ? state->proposer : "rewriter", "agents") != 0)
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_INFO, "session",
+                      "%s proposes from here on; agents did before",
+                      state->proposer ? state->proposer : "rewriter");
+}
+
 /* The log is read: what the session needs beside it. */
 static bool session_complete(struct tune_session *session, const struct tune_options *options,
                              const struct task *task, struct err *err) {
@@ -300,6 +316,7 @@ static bool session_complete(struct tune_session *session, const struct tune_opt
                        state->task);
     tune_place_follow(session);
     state->roles = session->proposer->roles;
+    proposer_tell(session, options);
     tune_recent_note(session);
     return true;
 }

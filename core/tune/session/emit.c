@@ -9,6 +9,8 @@
 #include "tune/session/inner.h"
 #include "tune/read/read.h"
 
+#define MOST_NOTED 100 /* lines of the log */
+
 /* ------------------------------------------------------------------------------------- events */
 
 void tune_trouble_set(struct tune_session *session, const char *text) {
@@ -198,13 +200,25 @@ const char *tune_session_note(const struct tune_session *session) {
     return store_note(session->store);
 }
 
+/* Whether one of the last lines of the log says the same: what stays as it is from one start to the
+ * next is told each time, but written down once. */
+static bool was_noted(const struct tune_state *state, const char *text) {
+    size_t least = state->logs.len > MOST_NOTED ? state->logs.len - MOST_NOTED : 0;
+    for (size_t i = state->logs.len; i > least; i--)
+        if (!strcmp(state->logs.at[i - 1].phase, "session") &&
+            !strcmp(state->logs.at[i - 1].text, text))
+            return true;
+    return false;
+}
+
 void tune_note(struct tune_session *session, const char *format, ...) {
     struct buf text = {0};
     va_list args;
     va_start(args, format);
     buf_vprintf(&text, format, args);
     va_end(args);
-    tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "session", "%s", text.at);
+    if (!was_noted(session->state, text.at))
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_WARNING, "session", "%s", text.at);
     buf_printf(&session->notes, "%s\n", text.at);
     buf_free(&text);
 }
