@@ -175,6 +175,10 @@ static const struct cli_option sim_options[] = {
      "Time with the constants that hone calibrate found for HOST, or with those of a file (a path "
      "with a slash).",
      false},
+    {"unrounded", NULL, NULL,
+     "Let tiles of bfloat16, float16 and 8-bit floats keep float32, which the device does not do: "
+     "what is wrong then as well is the algorithm's, not rounding's.",
+     false},
     OPTION_PESSIMISTIC,
     OPTION_STRICT,
     OPTION_JSON,

@@ -295,6 +295,7 @@ static int evaluate_and_print(struct sim *sim) {
     const char *file = cli_value(sim->cli, "profile");
     char *folder = file ? profile_folder(file, &err) : NULL;
     sim->job.job.artifact_folder = folder;
+    sim->job.job.unrounded = cli_has(sim->cli, "unrounded");
     if ((file && !folder) || !evaluate(sim, &err)) {
         free(folder);
         return cli_fail(sim->cli, &err);

@@ -140,7 +140,7 @@ static void a_direction_that_did_what_it_said_has_a_second_turn(void **unused) {
     attempt->plan.held = TUNE_ANSWER_YES;
     attempt->plan.metric = "hbm_read_bytes";
     attempt->plan.moved = -0.5;
-    *vec_push(&attempt->bounds) = (struct tune_bound){"DMA", 60, 80};
+    *vec_push_in(state->arena, &attempt->bounds, 1) = (struct tune_bound){"DMA", 60, 80};
     cost_is(&state->attempts.at[0], 1, 40);
     cost_is(attempt, 1, 75);
     char *text = asked(state, &closed);

@@ -70,8 +70,9 @@ enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_MODIFY };
  * block. */
 static void shape_view(const struct exec *x, const struct nki_ap *ap, struct view *view) {
     const struct nki_storage *storage = x->program->storages.at[ap->storage];
-    int64_t size = (int64_t)dtype_bytes(ap->dtype);
-    *view = (struct view){.dtype = ap->dtype, .n_dims = ap->n_dims, .storage = ap->storage};
+    enum dtype dtype = exec_dtype(x, ap);
+    int64_t size = (int64_t)dtype_bytes(dtype);
+    *view = (struct view){.dtype = dtype, .n_dims = ap->n_dims, .storage = ap->storage};
     for (int d = 0; d < ap->n_dims; d++) {
         view->count[d] = ap->count[d];
         view->step[d] = ap->step[d] * size;
@@ -89,7 +90,7 @@ static bool resolve(struct exec *x, const struct nki_ap *ap, enum access access,
                     struct view *view) {
     const struct nki_storage *storage = x->program->storages.at[ap->storage];
     bool on_chip = storage->space != NKI_HBM;
-    int64_t at = ap->offset * (int64_t)dtype_bytes(ap->dtype);
+    int64_t at = ap->offset * (int64_t)dtype_bytes(exec_dtype(x, ap));
     uint64_t row = on_chip ? memory_row_bytes(x, ap->storage) : storage->bytes;
     uint64_t bytes = on_chip ? row * storage->partitions : row;
     uint32_t block = 0, last;
@@ -117,7 +118,7 @@ static bool resolve(struct exec *x, const struct nki_ap *ap, enum access access,
     }
     if (index > (int64_t)1 << 40)
         return exec_fail(x, "index %lld is out of bounds", (long long)index);
-    view->at += index * ap->indirect->step * (int64_t)dtype_bytes(ap->dtype);
+    view->at += index * ap->indirect->step * (int64_t)dtype_bytes(view->dtype);
     return check_reach(x, view, base, bytes);
 }
 
@@ -412,6 +413,7 @@ bool device_execute(const struct device_image *image, const struct array *inputs
                      .random = 0x9e3779b97f4a7c15u};
     x.scratch = arena_new();
     x.registers = mem_alloc((size_t)MAX_OF(image->program->n_registers, 0) + 1, sizeof(int64_t));
+    x.wide = limits && limits->unrounded ? exec_unrounded(x.program) : NULL;
     open_runs(&x);
     bool ok = memory_open(&x, inputs, n_inputs) && run_all(&x) && memory_take_outputs(&x, outputs);
     memory_close(&x);
@@ -420,6 +422,7 @@ bool device_execute(const struct device_image *image, const struct array *inputs
     for (size_t i = 0; i < COUNT_OF(x.panel); i++)
         free(x.panel[i]);
     free(x.registers);
+    free(x.wide);
     arena_free(x.scratch);
     return ok;
 }

@@ -24,6 +24,7 @@ struct device_limits {
     const volatile int *cancel; /* non-zero stops it; may be NULL */
     device_watch_fn *watch;     /* may be NULL */
     void *watching;             /* its data */
+    bool unrounded;             /* tiles of narrow floats keep float32: not what the device does */
     struct nki_number *loaded;  /* gets what registers were loaded with, program->n_registers of
                                  * them; may be NULL */
 };

@@ -38,10 +38,10 @@ static bool row_view(struct exec *x, const struct nki_ap *ap, const struct view 
                      struct view *view) {
     const struct nki_storage *storage = x->program->storages.at[ap->storage];
     const uint8_t *low, *high;
-    const uint8_t *base = whole->at - ap->offset * (int64_t)dtype_bytes(ap->dtype);
+    const uint8_t *base = whole->at - ap->offset * (int64_t)dtype_bytes(whole->dtype);
     *view = *whole;
     view->count[0] = 1;
-    view->at += row * ap->indirect->step * (int64_t)dtype_bytes(ap->dtype);
+    view->at += row * ap->indirect->step * (int64_t)dtype_bytes(whole->dtype);
     view_range(view, &low, &high);
     if (low >= base && high <= base + storage->bytes)
         return true;

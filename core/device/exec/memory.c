@@ -18,7 +18,9 @@ static const struct nki_storage *storage_of(const struct exec *x, uint32_t stora
 
 uint64_t memory_row_bytes(const struct exec *x, uint32_t storage) {
     const struct nki_storage *at = storage_of(x, storage);
-    return at->block_bytes * (x->image->whole[storage] ? at->blocks : 1);
+    uint64_t bytes = at->block_bytes * (x->image->whole[storage] ? at->blocks : 1);
+    return x->wide && x->wide[storage] ? bytes / dtype_bytes(at->dtype) * dtype_bytes(DTYPE_FLOAT32)
+                                       : bytes;
 }
 
 static uint64_t block_bytes(const struct exec *x, uint32_t storage) {
@@ -92,7 +94,8 @@ static void fill(const struct exec *x, uint32_t storage, uint8_t *at) {
     else if (from->zeroed)
         memset(at, 0, bytes);
     else
-        convert_fill_unwritten(from->dtype, at, bytes);
+        convert_fill_unwritten(x->wide && x->wide[storage] ? DTYPE_FLOAT32 : from->dtype, at,
+                               bytes);
 }
 
 uint8_t *memory_block(struct exec *x, uint32_t storage, uint32_t block, bool overwrite) {

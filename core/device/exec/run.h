@@ -82,6 +82,7 @@ struct exec {
     size_t i;  /* number of the running instruction */
     bool skip; /* set with a failure: leave out the instruction and continue */
 
+    bool *wide;               /* per storage: its tiles keep float32; NULL: none does */
     uint8_t **data;           /* per block; NULL while it is not alive */
     bool *borrowed;           /* per block: it is an input's own memory */
     struct psum_cells *cells; /* per block */
@@ -106,6 +107,13 @@ struct exec {
 
 /* Fails with a message that starts with the place of the running instruction. Returns false. */
 bool exec_fail(struct exec *x, const char *format, ...) CC_PRINTF(2, 3);
+
+/* What the elements of an operand are in memory. */
+static inline enum dtype exec_dtype(const struct exec *x, const struct nki_ap *ap) {
+    return x->wide && x->wide[ap->storage] ? DTYPE_FLOAT32 : (enum dtype)ap->dtype;
+}
+/* unrounded.c: which storages can keep float32, one for each of the program; free it. */
+bool *exec_unrounded(const struct nki_program *program) CC_MUST_USE;
 
 /* memory.c: blocks come to life at their first use and are released after their last use. */
 bool memory_open(struct exec *x, const struct array *inputs, size_t n_inputs);

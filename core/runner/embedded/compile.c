@@ -263,6 +263,10 @@ static bool execution_fits(struct evaluation *evaluation) {
                "executing the kernel for %zu seed%s takes at least %.0f s of processor time, most "
                "of it here; an evaluation may take %.0f s (limits.evaluation_s)",
                seeds, PLURAL(seeds), seconds, limit_s);
+    if (job->unrounded)
+        diag_add(&evaluation->diags, DIAG_NOTE, "hone-unrounded", job->kernel_path, 0, 0,
+                 "tiles of narrow floats keep float32 here, as nki.simulate has it with "
+                 "NKI_PRECISE_FP=0; the device rounds them");
     return evaluation_tell_diags(evaluation) && is_put_aside(evaluation, work.bytes);
 }
 

@@ -63,7 +63,9 @@ static bool execute_with(struct seed_run *run, const struct array *inputs, size_
 
 void rounds_execute(struct seed_run *run, const struct array *inputs, size_t count,
                     const struct device_limits *limits) {
-    struct device_limits own = {.cancel = limits->cancel, .memory_bytes = limits->memory_bytes};
+    struct device_limits own = {.cancel = limits->cancel,
+                                .memory_bytes = limits->memory_bytes,
+                                .unrounded = limits->unrounded};
     struct nki_number *told = NULL;
     size_t n_told = 0;
     bool more = true;

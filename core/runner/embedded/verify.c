@@ -239,7 +239,8 @@ static void execute_work(void *data) {
     struct arena *arena = arena_new();
     struct device_limits limits = {.cancel = &run->cancel,
                                    .memory_bytes =
-                                       evaluation->job.memory_limit / evaluation->parallel};
+                                       evaluation->job.memory_limit / evaluation->parallel,
+                                   .unrounded = evaluation->job.unrounded};
     uint64_t start = clock_monotonic_ns();
     if (run == evaluation->runs && !shapes_is_later(evaluation))
         watch_tiles(run, &limits);

@@ -62,6 +62,7 @@ static void add_model(cJSON *object, const struct runner_job *job) {
     if (constants)
         cJSON_AddItemToObject(object, "constants", constants);
     add_flag(object, "pessimistic", job->pessimistic);
+    add_flag(object, "unrounded", job->unrounded);
 }
 
 /* Only remote runners read these. */
@@ -285,6 +286,7 @@ static void read_job(struct reading *reading, struct runner_job *job) {
     job->break_line = (int)get_number(reading, "break_line", 1e9);
     job->break_round = (int)get_number(reading, "break_round", 1e9);
     job->pessimistic = get_flag(reading, "pessimistic");
+    job->unrounded = get_flag(reading, "unrounded");
     read_constants(reading, job);
     job->time_limit_s = get_number(reading, "time_limit_s", 1e7);
     job->memory_limit = (uint64_t)get_number(reading, "memory_limit", 1e15);

@@ -67,6 +67,7 @@ struct runner_job {
     bool first;            /* it does not wait for others that wait their turn. Not sent */
     bool pessimistic;      /* the device model's fitted and guessed constants go to that end
                             * of their range which makes kernels slower; not for hosts */
+    bool unrounded;        /* tiles of narrow floats keep float32 (device_limits); not for hosts */
     const char *artifact_folder; /* where profile.json goes; NULL: none is written */
     const char *output_folder;   /* where the kernel's outputs go; NULL: none are written */
     struct task_walling wall;    /* around the embedded runner; not sent */
