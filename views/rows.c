@@ -92,11 +92,17 @@ int rows_predicted(const struct views *views, struct tui_area area, int row, int
     return row;
 }
 
+/* A person or an agent who names a metric and no size has predicted nothing. */
+static bool predicts_direction(const struct tune_plan *plan) {
+    const char *author = plan->author ? plan->author : "";
+    return strcmp(author, "you") != 0 && !str_starts(str_of(author), "agent/");
+}
+
 void rows_prediction(const struct tune_plan *plan, struct buf *out) {
     if (plan->metric && isfinite(plan->size))
         buf_printf(out, "%s %s%.0f %%", glossary_word(plan->metric),
                    plan->direction == TUNE_DIRECTION_DOWN ? "-" : "+", plan->size * 100);
-    else if (plan->metric)
+    else if (plan->metric && predicts_direction(plan))
         buf_printf(out, "%s %s", glossary_word(plan->metric), tune_direction_word(plan->direction));
     bool same = plan->metric && strcmp(plan->metric, "latency") == 0;
     if (!same && isfinite(plan->latency) && plan->latency != 0)

@@ -184,6 +184,8 @@ static void gate_print(const struct views *views, struct buf *out) {
     if (step == TUNE_STEP_VERIFY && state->roles && !state->way->numbered &&
         tune_role_next(state, views->lane) == TUNE_ROLE_FIXER)
         buf_puts(out, "; a asks for a repair");
+    if (step == TUNE_STEP_REWRITE && state->steps[step].is == TUNE_IS_FAILED)
+        buf_puts(out, "; a gives it up");
 }
 
 struct status_look {

@@ -27,8 +27,10 @@ bool saved_elsewhere(struct tune_session *session, const char *task, struct buf 
     else
         buf_printf(said, ", and it could not be saved elsewhere: %s", err.text);
     char *notes = where.len ? tune_session_notes(session) : NULL;
-    if (notes) /* what was in its folder and could not be had again */
-        buf_printf(said, "\n%s", notes);
+    struct str rest = str_of(notes ? notes : ""), note;
+    while (str_next(&rest, '\n', &note)) /* what was in its folder and could not be had again */
+        if (note.len)
+            buf_printf(said, "; " STR_FMT, STR_ARG(note));
     free(notes);
     buf_free(&where);
     return true;

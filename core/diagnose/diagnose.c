@@ -49,21 +49,34 @@ static int by_weight(const void *a, const void *b) {
     return x->weight < y->weight ? 1 : x->weight > y->weight ? -1 : (x->first > y->first) * 2 - 1;
 }
 
-/* Statements of one line are told once. */
+static bool same_line(const struct nki_program *program, uint32_t a, uint32_t b) {
+    const struct nki_loc *x = &program->locs.at[a], *y = &program->locs.at[b];
+    return x->file == y->file && x->line == y->line;
+}
+
+/* Statements of one line are told once. One of an imported file is told where the kernel calls it,
+ * with its own line. */
 static void tell_suspects(struct study *study) {
-    int told[SUSPECTS_MOST], n = 0;
+    const struct nki_program *program = study->program;
+    uint32_t told[SUSPECTS_MOST];
+    int n = 0;
     qsort(study->sites.at, study->sites.len, sizeof *study->sites.at, by_weight);
     for (size_t s = 0; s < study->sites.len && n < SUSPECTS_MOST; s++) {
         const struct site *site = &study->sites.at[s];
         const struct nki_loc *loc = study_place(study, site);
         bool there = false;
         for (int i = 0; i < n; i++)
-            there = there || told[i] == (int)loc->line;
-        if (!(site->weight > 0) || there || loc->file >= study->program->files.len)
+            there = there || same_line(program, told[i], site->loc);
+        if (!(site->weight > 0) || there || loc->file >= program->files.len)
             continue;
-        told[n++] = (int)loc->line;
-        diag_add(study->diags, DIAG_NOTE, "hone-suspect", study->program->files.at[loc->file],
-                 (int)loc->line, (int)loc->column, "suspect %d: %s", n, site->reason);
+        struct buf within = {0};
+        if (program->locs.at[site->loc].file != loc->file)
+            nki_loc_say(program, site->loc, &within);
+        told[n++] = site->loc;
+        diag_add(study->diags, DIAG_NOTE, "hone-suspect", program->files.at[loc->file],
+                 (int)loc->line, (int)loc->column, "suspect %d%s%s: %s", n,
+                 within.len ? ", in " : "", within.len ? within.at : "", site->reason);
+        buf_free(&within);
     }
 }
 

@@ -60,14 +60,13 @@ bool store_is_here(struct store *store, struct err *err) {
                                                             : "out of reach";
     if (store->db_place.known && !same_place(store->db_place, db))
         return err_set(err, ERR_DAMAGED,
-                       "%.200s was %s while hone was using it. Nothing is lost yet: all events up "
-                       "to %lld are still in memory, to be saved elsewhere.",
+                       "%.200s was %s while hone was using it. No event is lost: all up to %lld "
+                       "are still in memory, to be saved elsewhere.",
                        store->path, how, (long long)store->tail.seq);
     if (store->wal_place.known && !same_place(store->wal_place, wal))
         return err_set(err, ERR_DAMAGED,
-                       "%.200s-wal was removed or replaced while hone was using it. Nothing is "
-                       "lost yet: all events up to %lld are still in memory, to be saved "
-                       "elsewhere.",
+                       "%.200s-wal was removed or replaced while hone was using it. No event is "
+                       "lost: all up to %lld are still in memory, to be saved elsewhere.",
                        store->path, (long long)store->tail.seq);
     if (!store->wal_place.known)
         store->wal_place = wal;

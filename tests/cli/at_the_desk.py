@@ -19,6 +19,7 @@ def main():
     with open(sys.argv[1], "a", encoding="utf-8") as file:
         json.dump({"files": sorted(os.listdir(".")), "profile": json.load(open("profile.json")),
                    "docs": open("docs.md", encoding="utf-8").read(),
+                   "prompt": prompt,
                    "found": found, "status": agent.tool("status")}, file)
         file.write("\n")
     agent.close()

@@ -648,6 +648,9 @@ class Mcp(Serving):
         config.parent.mkdir(parents=True, exist_ok=True)
         config.write_text("[model desk]\napi = command\n"
                           f"command = /usr/bin/python3 {HERE / 'at_the_desk.py'} {seen}\n")
+        kernel = self.task / "kernel.py"
+        kernel.write_text("from parts import twice  # noqa: F401\n" + kernel.read_text())
+        (self.task / "parts.py").write_text("def twice(x):\n    return 2 * x\n")
         done = hone("run", self.task, "--proposer", "desk", "--rounds", "1", "--seeds", "0",
                     "--gate", "auto", "--json")
         config.unlink()
@@ -655,7 +658,9 @@ class Mcp(Serving):
         for line in seen.read_text().splitlines():
             saw = json.loads(line)
             self.assertGreaterEqual(set(saw["files"]), {"kernel.py", "reference.py", "docs.md",
-                                                      "AGENTS.md"})
+                                                      "AGENTS.md", "parts.py"})
+            self.assertIn("parts.py:\n\n   1  def twice(x):\n   2      return 2 * x\n",
+                          saw["prompt"])
             self.assertIn("nl.load: ", saw["docs"])
             self.assertIn("Tiling: ", saw["docs"])
             self.assertTrue(saw["profile"]["lines"])

@@ -381,7 +381,7 @@ class Sessions(unittest.TestCase):
         before = rows.read_text()
         rows.write_text(before.replace('"round":', '"rOUnd":'))
         done = hone("run", self.task, "--rounds", "1", "--seeds", "0")
-        self.assertIn("experiments.jsonl was changed", done.stderr)
+        self.assertIn("experiments.jsonl is newer than the session", done.stderr)
         self.assertNotIn("rOUnd", rows.read_text())
         done = hone("session", "check", self.task)
         self.assertEqual(done.returncode, 0, done.stdout)

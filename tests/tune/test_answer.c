@@ -75,9 +75,71 @@ static void latencies_in_times_are_shares_of_the_kernels(void **state) {
     assert_latency("-20 %", 1500, -0.2);
     assert_latency("20 % faster", 1500, -0.2);
     assert_latency("1.25x faster", 1500, -0.2);
+    assert_latency("20 % speedup", 1500, -0.2);
+    assert_latency("1.25x speedup", 1500, -0.2);
+    assert_latency("speedup of 1.25x", 1500, -0.2);
+    assert_latency("up to 20 % faster", 1500, -0.2);
+    assert_latency("up to 20 % lower", 1500, -0.2);
+    assert_latency("20 % (supported by the profile)", 1500, -0.2);
+    assert_latency("~20 % improvement, freeing up DMA", 1500, -0.2);
+    assert_latency("20 % slower", 1500, 0.2);
+    assert_latency("up by 20 %", 1500, 0.2);
+    assert_latency("+20 %", 1500, 0.2);
+    assert_latency("1,500.0 us -> 1,200 us", NAN, -0.2);
+    assert_latency("to 1.2 ms from 1.5 ms", NAN, -0.2);
+    assert_latency("1200 microseconds", 1500, -0.2);
+    assert_latency("1.2 MS", 1500, -0.2);
+    assert_latency("1.5 ms - 300 us", 1500, NAN);
+    assert_latency("300 us per row", 1500, NAN);
     assert_latency("0 us", 0, NAN);
     assert_latency("1e300 ms", 1500, NAN);
     assert_latency("soon", 1500, NAN);
+}
+
+/* What is said as the size of a change of the latency is held to the same limits. */
+static void a_size_of_the_latency_is_within_reason(void **state) {
+    (void)state;
+    static const char *const texts[] = {"from 0 ms to 1 ms", "1e308 s", "0x1p1023 s",
+                                        "1e-320 s to 1 s",   "200 %",   "to 1e300 s"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct arena *arena = arena_new();
+        struct tune_plan plans[TUNE_ANSWER_PLANS];
+        struct buf answer = {0};
+        buf_printf(&answer, "what: a\nmetric: latency\nsize: %s\n", texts[i]);
+        assert_int_equal(tune_answer_plans(buf_str(&answer), SIXTY, 1500, arena, plans, NULL), 1);
+        assert_true(isnan(plans[0].latency) || plans[0].latency >= -0.999);
+        assert_true(isnan(plans[0].size) || isfinite(plans[0].size));
+        buf_free(&answer);
+        arena_free(arena);
+    }
+}
+
+static void assert_size(const char *text, double size) {
+    struct arena *arena = arena_new();
+    struct tune_plan plans[TUNE_ANSWER_PLANS];
+    struct buf answer = {0};
+    buf_printf(&answer, "what: a\nmetric: hbm_read_bytes\nsize: %s\n", text);
+    assert_int_equal(plans_of(answer.at, arena, plans), 1);
+    if (isnan(size))
+        assert_true(isnan(plans[0].size));
+    else
+        assert_float_equal(plans[0].size, size, 1e-6);
+    buf_free(&answer);
+    arena_free(arena);
+}
+
+static void sizes_are_shares(void **state) {
+    (void)state;
+    assert_size("60 %", 0.6);
+    assert_size("by 0.6", 0.6);
+    assert_size("2x", 0.5);
+    assert_size("from 8 MB to 2 MB", 0.75);
+    assert_size("32 -> 24", 0.25);
+    assert_size("from 32 to 24", 0.25);
+    assert_size("8 MB to 2 MB (75 %)", 0.75);
+    assert_size("200 us", NAN);
+    assert_size("6 MB", NAN);
+    assert_size("large", NAN);
 }
 
 static void assert_metric(const char *line, const char *metric) {
@@ -372,6 +434,8 @@ static void what_no_keyboard_types_is_explained(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labelled_lines_are_a_plan),
+        cmocka_unit_test(sizes_are_shares),
+        cmocka_unit_test(a_size_of_the_latency_is_within_reason),
         cmocka_unit_test(latencies_in_times_are_shares_of_the_kernels),
         cmocka_unit_test(metrics_go_by_the_words_of_panels_too),
         cmocka_unit_test(several_plans_are_told_apart),

@@ -148,12 +148,10 @@ void workbench_plan(struct views *views, struct tui_area area) {
     held_text(area, plan, computed, &end);
     const char *verb = computed ? "" : "Predicts ";
     struct buf predicts = {0};
-    bool own = plan->author && strcmp(plan->author, "you") == 0 && !isfinite(plan->size);
-    if (!own)
-        rows_prediction(plan, &predicts);
+    rows_prediction(plan, &predicts);
     int room = predicts.len ? (int)(predicts.len + strlen(verb) + strlen("  .")) : 0;
     bool fits = room + 7 + PLAN_TITLE < end;
-    if (!fits && !own) { /* the latency is what a plan is judged by */
+    if (!fits) { /* the latency is what a plan is judged by */
         buf_clear(&predicts);
         rows_prediction_latency(plan, &predicts);
         room = predicts.len ? (int)predicts.len + 2 : 0;

@@ -60,11 +60,21 @@ static void draft_free(struct draft *draft) {
 
 struct number {
     double value;  /* NAN: there is none */
-    char unit[12]; /* "%", "us", "x", the word behind it; "": none */
+    char unit[16]; /* "%", "us", "x", the word behind it; "": none */
 };
 
 static bool is_unit(char c) {
     return isalpha((unsigned char)c) || (unsigned char)c >= 0x80;
+}
+
+/* The comma of "1,234". */
+static bool is_comma_of_thousands(struct str text, size_t at) {
+    size_t digits = 0;
+    if (text.at[at] != ',' || !at || !isdigit((unsigned char)text.at[at - 1]))
+        return false;
+    while (at + 1 + digits < text.len && isdigit((unsigned char)text.at[at + 1 + digits]))
+        digits++;
+    return digits == 3;
 }
 
 /* The next number in *text, which moves behind it and its unit. */
@@ -77,9 +87,14 @@ static struct number next_number(struct str *text) {
         return number;
     char copy[40], *end;
     bool minus = i && text->at[i - 1] == '-';
-    snprintf(copy, sizeof copy, "%.*s", (int)MIN_OF(text->len - i, sizeof copy - 1), text->at + i);
+    size_t len = 0;
+    for (size_t k = i; k < text->len && len + 1 < sizeof copy; k++)
+        if (!is_comma_of_thousands(*text, k))
+            copy[len++] = text->at[k];
+    copy[len] = '\0';
     number.value = minus ? -strtod(copy, &end) : strtod(copy, &end);
-    i += (size_t)(end - copy);
+    for (size_t used = (size_t)(end - copy); used > 0; i++)
+        used -= !is_comma_of_thousands(*text, i);
     while (i < text->len && text->at[i] == ' ')
         i++;
     size_t from = i;
@@ -114,44 +129,85 @@ static double us_of(const struct number *number) {
     return NAN;
 }
 
+/* Whether a word begins so: "lower" is in "lowers", not in "slower". */
 static bool has_word(struct str text, const char *word) {
     size_t len = strlen(word);
-    for (size_t i = 0; i + len <= text.len; i++)
-        if (!strncasecmp(text.at + i, word, len))
+    for (size_t i = 0; i + len <= text.len; i++) {
+        bool within = i && isalpha((unsigned char)*word) && isalpha((unsigned char)text.at[i - 1]);
+        if (!within && !strncasecmp(text.at + i, word, len))
+            return true;
+    }
+    return false;
+}
+
+static bool has_any(struct str text, const char *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (has_word(text, words[i]))
             return true;
     return false;
 }
 
 static bool says_down(struct str text) {
-    static const char *const words[] = {"down",  "decrease", "lower",  "less",
-                                        "reduc", "fewer",    "shrink", "faster"};
-    for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (has_word(text, words[i]))
+    static const char *const words[] = {"down",  "decreas", "lower",  "less",   "reduc",
+                                        "fewer", "shrink",  "faster", "shorter"};
+    return has_any(text, words, COUNT_OF(words)) || (text.len && *text.at == '-');
+}
+
+/* "up", not "speedup", "supported", "up to" or "speed up". */
+static bool has_up(struct str text) {
+    for (size_t i = 0; i + 2 <= text.len; i++) {
+        struct str rest = {text.at + i, text.len - i};
+        bool begins = i == 0 || !isalpha((unsigned char)text.at[i - 1]);
+        bool ends = rest.len == 2 || !isalpha((unsigned char)rest.at[2]);
+        if (begins && ends && !strncasecmp(rest.at, "up", 2) &&
+            !(rest.len > 5 && !strncasecmp(rest.at, "up to", 5)))
             return true;
-    return text.len && *text.at == '-';
+    }
+    return false;
 }
 
 static bool says_up(struct str text) {
-    static const char *const words[] = {"up", "increase", "higher", "more", "raise", "grow"};
+    static const char *const words[] = {"increas", "higher", "more",   "raise",
+                                        "grow",    "slower", "longer", "worse"};
+    return has_any(text, words, COUNT_OF(words)) || has_up(text) || (text.len && *text.at == '+');
+}
+
+/* Of a latency: whether it is to be more than it was. */
+static bool says_slower(struct str text) {
+    static const char *const better[] = {"speedup", "speed up", "improv", "gain", "save"};
+    return says_up(text) && !says_down(text) && !has_any(text, better, COUNT_OF(better));
+}
+
+/* Whether it is so much of something; "x" and "times" are shares. */
+static bool is_amount(const struct number *number) {
+    static const char *const words[] = {"x", "X", "times", "fold", "to", ""};
     for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (has_word(text, words[i]))
-            return true;
-    return text.len && *text.at == '+';
+        if (!strcmp(number->unit, words[i]))
+            return false;
+    return true;
+}
+
+/* Whether two numbers are what it was and what it comes to. */
+static bool says_pair(struct str text) {
+    static const char *const words[] = {"->", " to ", "→", " from "};
+    return has_any(text, words, COUNT_OF(words));
 }
 
 /* A change as a share of what it was, without its sign: "60 %", "-0.6", "by 0.6", "2x", "from 8 MB
- * to 2 MB (75 %)". */
+ * to 2 MB". NAN where only an amount is told, "200 us": nobody knows of what here. */
 static double share_of(struct str text) {
     struct str rest = text;
-    struct number first = next_number(&rest);
+    struct number first = next_number(&rest), second = next_number(&rest);
     double percent = fabs(number_with(text, "%")), value = fabs(first.value);
     if (!isnan(percent))
         return percent <= 100000 ? percent / 100 : (double)NAN;
-    if (isnan(value) || !isnan(us_of(&first)))
+    if (says_pair(text) && !isnan(second.value) && value > 0)
+        value = fabs(fabs(second.value) / value - 1);
+    else if (isnan(value) || is_amount(&first))
         return NAN;
-    if (has_word(text, "x") && value > 1)
-        return says_up(text) ? value - 1 : 1 - 1 / value;
-    if (value > 1.5)
+    else if (has_word(text, "x") && value > 1)
+        value = says_up(text) && !says_down(text) ? value - 1 : 1 - 1 / value;
+    else if (value > 1.5)
         value /= 100;
     return value <= 1000 ? value : (double)NAN;
 }
@@ -159,10 +215,7 @@ static double share_of(struct str text) {
 /* Whether times in the text are what changes, not what it comes to: "-40 us", "saves 40 us". */
 static bool says_by(struct str text) {
     static const char *const words[] = {"by ", "save", "less", "fewer", "faster", "slower"};
-    for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (has_word(text, words[i]))
-            return true;
-    return text.len && strchr("+-", *text.at);
+    return has_any(text, words, COUNT_OF(words)) || (text.len && strchr("+-", *text.at));
 }
 
 /* The signed change that is said in times: "1.52 ms -> 1.29 ms", "to 1.29 ms", "-230 us". NAN where
@@ -170,19 +223,37 @@ static bool says_by(struct str text) {
 static double change_of(struct str text, double latency_us) {
     struct str rest = text;
     double times[2] = {NAN, NAN};
-    size_t count = 0;
-    if (!isnan(number_with(text, "%")))
+    size_t count = 0, second = 0;
+    if (!isnan(number_with(text, "%")) || has_word(text, " per "))
         return NAN;
     for (struct number number; count < 2 && !isnan((number = next_number(&rest)).value);)
-        if (!isnan(us_of(&number)))
+        if (!isnan(us_of(&number))) {
+            second = count ? (size_t)(rest.at - text.at) : 0;
             times[count++] = us_of(&number);
+        }
+    bool turned = has_word((struct str){text.at, second}, " from "); /* "to 13 us from 26 us" */
     if (count == 2)
-        return times[1] / times[0] - 1;
+        return !says_pair(text) ? (double)NAN
+               : turned         ? times[0] / times[1] - 1
+                                : times[1] / times[0] - 1;
     if (count == 0 || isnan(latency_us))
         return NAN;
     double change = says_by(text) ? times[0] : times[0] - latency_us;
-    bool up = says_up(text) || has_word(text, "slower");
-    return (says_by(text) && !up ? -change : change) / latency_us;
+    return (says_by(text) && !says_slower(text) ? -change : change) / latency_us;
+}
+
+/* What a plan can predict: nothing gets faster than by all of its time. */
+static double latency_within(double change) {
+    return change <= 1000 ? MAX_OF(change, -0.999) : (double)NAN;
+}
+
+/* The signed change of the latency; "20 % faster" and "-20 %" are -0.2, and of a kernel of 1 ms so
+ * is "0.8 ms". */
+static double latency_of(struct str text, double latency_us) {
+    double change = change_of(text, latency_us), share = share_of(text);
+    if (isnan(change))
+        change = says_slower(text) ? share : -share;
+    return latency_within(change);
 }
 
 /* ----------------------------------------------------------------------------------- one draft */
@@ -250,16 +321,6 @@ static const char *keep_strategy(struct arena *arena, const struct buf *text) {
 static const char *keep_sweep(struct arena *arena, const struct buf *text) {
     struct str rest = buf_str(text);
     return isnan(next_number(&rest).value) ? NULL : keep(arena, text);
-}
-
-/* The signed change of the latency; "20 % faster" and "-20 %" are -0.2, and of a kernel of 1 ms so
- * is "0.8 ms". */
-static double latency_of(struct str text, double latency_us) {
-    double change = change_of(text, latency_us), share = share_of(text);
-    bool up = says_up(text) || has_word(text, "slower");
-    if (isnan(change))
-        change = up ? share : -share;
-    return change <= 1000 ? MAX_OF(change, -0.999) : (double)NAN;
 }
 
 /* The word or the number at the front of the text; what is neither is passed over. Empty at the
@@ -397,11 +458,13 @@ static bool draft_read(const struct draft *draft, const struct reading *reading,
         !says_down(direction.len ? direction : size))
         plan->direction = TUNE_DIRECTION_UP;
     bool of_latency = plan->metric && !strcmp(plan->metric, "latency");
-    double change = of_latency ? change_of(size, reading->latency_us) : (double)NAN;
+    double change = of_latency ? latency_within(change_of(size, reading->latency_us)) : (double)NAN;
     plan->size = isnan(change) ? share_of(size.len ? size : direction) : fabs(change);
     plan->latency = latency_of(str_trim(buf_str(&text[LATENCY])), reading->latency_us);
-    if (of_latency && isnan(plan->latency) && !isnan(plan->size))
-        plan->latency = plan->direction == TUNE_DIRECTION_DOWN ? -plan->size : plan->size;
+    if (of_latency && isnan(plan->latency))
+        plan->latency = !isnan(change)                           ? change
+                        : plan->direction == TUNE_DIRECTION_DOWN ? latency_within(-plan->size)
+                                                                 : plan->size;
     char key[32];
     plan->sweep = keep_sweep(arena, &text[SWEEP]);
     plan->strategy = keep_strategy(arena, &text[STRATEGY]);

@@ -163,6 +163,7 @@ void tune_section_shared(struct tune_context *context, const struct tune_state *
     tune_facts_metrics(&out);
     tune_section_add(context, "metrics", &out);
     tune_section_text(context, "reference", state->reference_source);
+    tune_section_imports(context, state);
 }
 
 /* The instructions that matter here, in full: those of the kernel and of its profile, of the plan,

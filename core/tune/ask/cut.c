@@ -14,23 +14,12 @@ static const struct {
     const char *section;
     int lines;
 } caps[] = {
-    {"profile", 160},
-    {"profile before", 60},
-    {"cost per line", 60},
-    {"causes", 60},
-    {"reference", 400},
-    {"notes", 60},
-    {TUNE_EVERY_NOTE, 60},
-    {"rejections", 60},
-    {"declined", 80},
-    {"tried before", 80},
-    {"not carried out", 60},
-    {"stock", 40},
-    {"memory", 320},
-    {"closed directions", 80},
-    {"api in use", 160},
-    {"measured", 80},
-    {"what has to be repaired", 120},
+    {"profile", 160},    {"profile before", 60}, {"cost per line", 60},
+    {"causes", 60},      {"reference", 400},     {"imported files", 400},
+    {"notes", 60},       {TUNE_EVERY_NOTE, 60},  {"rejections", 60},
+    {"declined", 80},    {"tried before", 80},   {"not carried out", 60},
+    {"stock", 40},       {"memory", 320},        {"closed directions", 80},
+    {"api in use", 160}, {"measured", 80},       {"what has to be repaired", 120},
 };
 
 static const struct {
@@ -53,6 +42,7 @@ static const struct {
     {"api", 40},
     {"measured", 8},
     {"profile", 12},
+    {"imported files", 40},
     {"reference", 40},
     {"limits", 6},
     {"declined", 8},

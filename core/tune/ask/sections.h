@@ -23,6 +23,8 @@ void tune_section_shared(struct tune_context *context, const struct tune_state *
                          const char *source);
 void tune_section_task(struct tune_context *context, const struct tune_state *state);
 void tune_section_plan(struct tune_context *context, const struct tune_plan *plan);
+/* imports.c: the files that the kernel imports, with line numbers. */
+void tune_section_imports(struct tune_context *context, const struct tune_state *state);
 /* A time as people read it; NAN: "not known". */
 void tune_us_print(struct buf *out, double us);
 /* The text of a line of a source, without its end; empty past the last. */

@@ -12,7 +12,6 @@
 #include "task/task.h"
 #include "tune/drive/private.h"
 #include "tune/drive/opening.h"
-#include "tune/sums/sums.h"
 
 #define MOST_PATH 480 /* bytes of a session's folder */
 #define MAX_REFERENCE ((size_t)256 << 10)
@@ -260,19 +259,24 @@ static void files_name(struct tune_state *state, const struct task *task) {
         state->reference_file = tune_keep(state, task->reference_path);
 }
 
+#define AGENTS_PROPOSE "agents propose while hone mcp holds the session"
+#define OWN_PROPOSES " proposes from here on; agents did before"
+
 /* Who proposes is an option of each opening: the log says where it changes hands. */
 static void proposer_tell(struct tune_session *session, const struct tune_options *options) {
     const struct tune_state *state = session->state;
-    size_t count = state->attempts.len;
-    bool were = state->submissions.len &&
-                (count < 2 || tune_submission_of(state, &state->attempts.at[count - 1].plan));
-    if (options->agents)
-        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_INFO, "session",
-                      "agents propose while hone mcp holds the session");
-    else if (were && strcmp(state->proposer ? state->proposer : "rewriter", "agents") != 0)
-        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_INFO, "session",
-                      "%s proposes from here on; agents did before",
-                      state->proposer ? state->proposer : "rewriter");
+    const char *own = state->proposer ? state->proposer : "rewriter";
+    bool did = false;
+    for (size_t i = 0; i < state->logs.len; i++) {
+        const char *text = state->logs.at[i].text;
+        if (!strcmp(text, AGENTS_PROPOSE) || strstr(text, OWN_PROPOSES))
+            did = !strcmp(text, AGENTS_PROPOSE);
+    }
+    if (options->agents && !did)
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_INFO, "session", "%s", AGENTS_PROPOSE);
+    else if (!options->agents && did && strcmp(own, "agents") != 0)
+        tune_emit_log(session, TUNE_ALL_LANES, TUNE_LEVEL_INFO, "session", "%s%s", own,
+                      OWN_PROPOSES);
 }
 
 /* The log is read: what the session needs beside it. */

@@ -55,6 +55,8 @@ bool tune_act_looked(struct tune_session *session, const struct tune_action *act
 /* rescue.c: tells of a session that was saved when its files went away, where it is newer than what
  * was here when this one was opened. */
 void tune_rescued_tell(struct tune_session *session);
+/* Where the session of a folder was saved to; a new string, NULL: it was not. */
+char *tune_rescued_place(const char *folder) CC_MUST_USE;
 
 /* decide.c */
 void tune_decide(struct tune_session *session, int lane);

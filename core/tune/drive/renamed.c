@@ -73,7 +73,10 @@ static char *name_before(const char *hone, const char *now) {
 bool tune_session_renamed(const char *folder, const char *otherwise, struct err *err) {
     if (store_exists(folder))
         return false;
-    char *hone = path_folder(folder), *before = name_before(hone, path_base(folder));
+    char *hone = path_folder(folder), *saved = tune_rescued_place(folder);
+    /* What was saved is newer than what its files became, and told when another one begins. */
+    char *before = saved ? NULL : name_before(hone, path_base(folder));
+    free(saved);
     if (before)
         err_set(err, ERR_USAGE,
                 "there is no session of %.100s, but %.100s, from when its folder had another name: "

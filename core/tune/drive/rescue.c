@@ -86,9 +86,14 @@ static char *last_beside(const char *folder) {
     return found;
 }
 
+char *tune_rescued_place(const char *folder) {
+    char *chosen = note_read(folder);
+    return chosen ? chosen : last_beside(folder);
+}
+
 void tune_rescued_tell(struct tune_session *session) {
     const char *folder = store_folder(session->store);
-    char *chosen = note_read(folder), *found = chosen ? chosen : last_beside(folder);
+    char *found = tune_rescued_place(folder);
     if (found && tune_left_ns(found) > session->left_ns)
         tune_note(session,
                   "a session that was here was saved when its files went away: --session %.300s "
@@ -118,6 +123,9 @@ bool tune_session_rescue(struct tune_session *session, const char *folder, struc
                   "%s, where it goes on",
                   folder);
     tune_kept_mend(session); /* with its folder the copies of the task's files are gone, too */
+    tune_checkpoint_ensure(session, 0); /* these are named before there is time for all of them */
+    tune_checkpoint_ensure(session, session->state->best);
+    tune_checkpoints_mend(session);
     tune_export_mend(session);
     if (session->state->memory.len)
         tune_export_memory(session);

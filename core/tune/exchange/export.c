@@ -176,8 +176,9 @@ static void rows_doubt(struct tune_session *session) {
     if (!store_rows_begin(session->store, &err)) /* what is there counts no more */
         store_log(session->store, "warning", err.text);
     if (!killed)
-        tune_note(session, "experiments.jsonl was changed after the session was closed: it is "
-                           "made again from the log");
+        tune_note(session,
+                  "experiments.jsonl is newer than the session, which was closed before: it is "
+                  "made again from the log");
 }
 
 void tune_export_mend(struct tune_session *session) {

@@ -38,15 +38,6 @@ static bool is_kernel(const struct tune_task_file *file) {
     return strcmp(file->of, "kernel") == 0;
 }
 
-/* A log may come from anywhere, so its names must stay below the folder they are put in. */
-bool tune_file_name_is_safe(const char *name) {
-    struct str rest = str_of(name), part;
-    bool safe = name[0] && name[0] != '/' && strlen(name) < 1000;
-    while (safe && str_next(&rest, '/', &part))
-        safe = part.len && !str_is(part, ".") && !str_is(part, "..");
-    return safe;
-}
-
 /* --------------------------------------------------------------------------- what is on disk */
 
 static bool is_there(const struct tune_session *session, const char *path) {

@@ -40,8 +40,6 @@ void tune_files_known(struct tune_session *session);
 bool tune_files_take(struct tune_session *session);
 bool tune_files_restore(struct tune_session *session, struct err *err) CC_MUST_USE;
 bool tune_files_place(struct tune_session *session, struct err *err) CC_MUST_USE;
-/* "common/tiles.py" is, "../x" and "/x" are not. */
-bool tune_file_name_is_safe(const char *name);
 
 /* large.c: whether large files are being read or copied. Forgets the hashes of large files. */
 bool tune_large_is_busy(const struct tune_session *session);

@@ -129,6 +129,31 @@ static bool reference_put(const struct tune_context *context, const char *desk, 
     return ok;
 }
 
+struct laying {
+    const char *desk;
+    struct err *err;
+    bool ok;
+};
+
+static void import_put(void *data, const char *name, const char *beside, const char *text) {
+    struct laying *laying = data;
+    (void)name;
+    if (!beside || !laying->ok)
+        return;
+    char *path = path_join(laying->desk, beside), *folder = path_folder(path);
+    laying->ok =
+        file_make_private(folder, laying->err) && put(laying->desk, beside, text, laying->err);
+    free(folder);
+    free(path);
+}
+
+/* What the kernel imports from beside it; without it no tool takes the kernel. */
+static bool imports_put(const struct tune_state *state, const char *desk, struct err *err) {
+    struct laying laying = {desk, err, true};
+    tune_imports_each(state, import_put, &laying);
+    return laying.ok;
+}
+
 static bool docs_put(const struct tune_session *session, const struct tune_context *context,
                      const char *desk, struct err *err) {
     struct buf text = {0};
@@ -147,8 +172,8 @@ char *tune_desk_lay(const struct tune_session *session, const struct tune_contex
               put(desk, "CLAUDE.md", "@AGENTS.md\n", &err) &&
               put(desk, "kernel.py", source ? source : "", &err) &&
               put_json(desk, "profile.json", profile_of(context), &err) &&
-              reference_put(context, desk, &err) && docs_put(session, context, desk, &err) &&
-              server_put(session, desk, &err);
+              imports_put(session->state, desk, &err) && reference_put(context, desk, &err) &&
+              docs_put(session, context, desk, &err) && server_put(session, desk, &err);
     free(own);
     if (ok)
         return desk;

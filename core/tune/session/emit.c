@@ -9,8 +9,6 @@
 #include "tune/session/inner.h"
 #include "tune/read/read.h"
 
-#define MOST_NOTED 100 /* lines of the log */
-
 /* ------------------------------------------------------------------------------------- events */
 
 void tune_trouble_set(struct tune_session *session, const char *text) {
@@ -200,11 +198,10 @@ const char *tune_session_note(const struct tune_session *session) {
     return store_note(session->store);
 }
 
-/* Whether one of the last lines of the log says the same: what stays as it is from one start to the
- * next is told each time, but written down once. */
+/* Whether the log says the same: what stays as it is from one start to the next is told each time,
+ * but written down once. */
 static bool was_noted(const struct tune_state *state, const char *text) {
-    size_t least = state->logs.len > MOST_NOTED ? state->logs.len - MOST_NOTED : 0;
-    for (size_t i = state->logs.len; i > least; i--)
+    for (size_t i = state->logs.len; i > 0; i--)
         if (!strcmp(state->logs.at[i - 1].phase, "session") &&
             !strcmp(state->logs.at[i - 1].text, text))
             return true;

@@ -90,6 +90,14 @@ const char *tune_release(const struct tune_state *state) {
     return state->release ? state->release : state->nki;
 }
 
+bool tune_file_name_is_safe(const char *name) {
+    struct str rest = str_of(name), part;
+    bool safe = name[0] && name[0] != '/' && strlen(name) < 1000;
+    while (safe && str_next(&rest, '/', &part))
+        safe = part.len && !str_is(part, ".") && !str_is(part, "..");
+    return safe;
+}
+
 const char *tune_kernel_file(const struct tune_state *state) {
     return state->kernel_file ? state->kernel_file : state->kernel_path;
 }

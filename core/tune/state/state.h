@@ -432,6 +432,9 @@ struct tune_state {
     struct tune_private *own; /* private */
 };
 
+/* Whether a name of the task's files stays below the folder that it is put in: "common/tiles.py"
+ * does, "../x" and "/x" do not. A log may come from anywhere. */
+bool tune_file_name_is_safe(const char *name);
 /* The files that kernel and reference are read from; the latter is NULL when there is none. */
 const char *tune_kernel_file(const struct tune_state *state);
 const char *tune_reference_file(const struct tune_state *state);
