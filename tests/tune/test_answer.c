@@ -51,9 +51,8 @@ static void assert_latency(const char *text, double us, double latency) {
     struct buf answer = {0};
     buf_printf(&answer, "what: a\nmetric: latency\nlatency: %s\n", text);
     assert_int_equal(tune_answer_plans(buf_str(&answer), SIXTY, us, arena, plans, NULL), 1);
-    if (isnan(latency))
-        assert_true(isnan(plans[0].latency));
-    else
+    assert_int_equal(isnan(plans[0].latency), isnan(latency));
+    if (!isnan(latency))
         assert_float_equal(plans[0].latency, latency, 1e-6);
     buf_free(&answer);
     arena_free(arena);
@@ -120,9 +119,8 @@ static void assert_size(const char *text, double size) {
     struct buf answer = {0};
     buf_printf(&answer, "what: a\nmetric: hbm_read_bytes\nsize: %s\n", text);
     assert_int_equal(plans_of(answer.at, arena, plans), 1);
-    if (isnan(size))
-        assert_true(isnan(plans[0].size));
-    else
+    assert_int_equal(isnan(plans[0].size), isnan(size));
+    if (!isnan(size))
         assert_float_equal(plans[0].size, size, 1e-6);
     buf_free(&answer);
     arena_free(arena);

@@ -122,9 +122,13 @@ static double us_of(const struct number *number) {
     static const struct {
         const char *unit;
         double us;
-    } units[] = {{"ns", 1e-3}, {"us", 1}, {"µs", 1}, {"μs", 1}, {"ms", 1e3}, {"s", 1e6}};
+    } units[] = {{"ns", 1e-3},  {"nsec", 1e-3},  {"nanoseconds", 1e-3},
+                 {"us", 1},     {"µs", 1},       {"μs", 1},
+                 {"usec", 1},   {"ms", 1e3},     {"microseconds", 1},
+                 {"msec", 1e3}, {"s", 1e6},      {"milliseconds", 1e3},
+                 {"sec", 1e6},  {"seconds", 1e6}};
     for (size_t i = 0; i < COUNT_OF(units); i++)
-        if (!strcmp(number->unit, units[i].unit))
+        if (!strcasecmp(number->unit, units[i].unit))
             return fabs(number->value) * units[i].us;
     return NAN;
 }
