@@ -64,8 +64,8 @@ struct tune_context *tune_context_question(const struct tune_state *state, int l
                                            enum tune_role role, int call) CC_MUST_USE;
 void tune_context_free(struct tune_context *context);
 /* The pages of `hone docs` that its kernel needs, and the guides: more than a question holds. */
-/* Calls with each file that the kernel imports and that is on disk as the session has it: its name
- * as the session has it, and from the kernel's folder on (NULL: it is not below it). */
+/* Calls with each file that the kernel imports, as the session keeps it: its name, and the same
+ * from the kernel's folder on (NULL: it is not below it). */
 typedef void tune_import_fn(void *data, const char *name, const char *beside, const char *text);
 void tune_imports_each(const struct tune_state *state, tune_import_fn *fn, void *data);
 void tune_context_pages(const struct tune_context *context, const struct tune_state *state,

@@ -4,45 +4,32 @@
 
 #include "tune/ask/sections.h"
 
-#define MOST_BYTES ((size_t)128 << 10) /* of a file; a larger one is no help */
-
-static const struct tune_task_file *kernel_of(const struct tune_state *state) {
-    for (size_t i = 0; i < state->files.len; i++)
-        if (!strcmp(state->files.at[i].of, "kernel"))
-            return &state->files.at[i];
-    return NULL;
-}
-
 static bool is_imported(const struct tune_task_file *file) {
-    return !file->left_bytes && tune_file_name_is_safe(file->name) &&
+    return tune_file_name_is_safe(file->name) &&
            (!strcmp(file->of, "kernel imports") || !strcmp(file->of, "both import"));
 }
 
-/* Reads one below `root`; another file than the session's is none of it. */
-static void import_read(struct str root, const struct tune_task_file *file, struct str folder,
-                        tune_import_fn *fn, void *data) {
-    struct buf path = {0};
-    size_t size = 0;
-    buf_printf(&path, STR_FMT "%s", STR_ARG(root), file->name);
-    char *text = file_read(path.at, MOST_BYTES, &size, NULL);
-    bool below = str_starts(str_of(file->name), folder.at) || !folder.len;
-    if (text && !strcmp(hash_content(text, size).hex, file->hash))
-        fn(data, file->name, below ? file->name + folder.len : NULL, text);
-    free(text);
-    buf_free(&path);
+/* The folder of the kernel's name, "kernels/", or nothing; a new string. */
+static char *folder_of(const struct tune_state *state) {
+    char *folder = NULL;
+    for (size_t i = 0; i < state->files.len && !folder; i++)
+        if (!strcmp(state->files.at[i].of, "kernel"))
+            folder = mem_strdup(state->files.at[i].name);
+    if (folder)
+        folder[path_base(folder) - folder] = '\0';
+    return folder ? folder : mem_strdup("");
 }
 
 void tune_imports_each(const struct tune_state *state, tune_import_fn *fn, void *data) {
-    const struct tune_task_file *kernel = kernel_of(state);
-    const char *path = tune_kernel_file(state);
-    if (!kernel || !path || !str_ends(str_of(path), kernel->name))
-        return;
-    struct str root = {path, strlen(path) - strlen(kernel->name)};
-    char *folder = mem_strdup(kernel->name);
-    folder[path_base(folder) - folder] = '\0'; /* "kernels/", or nothing */
-    for (size_t i = 0; i < state->files.len; i++)
-        if (is_imported(&state->files.at[i]))
-            import_read(root, &state->files.at[i], str_of(folder), fn, data);
+    char *folder = folder_of(state);
+    for (size_t i = 0; i < state->files.len; i++) {
+        const struct tune_task_file *file = &state->files.at[i];
+        bool below = str_starts(str_of(file->name), folder);
+        char *text = is_imported(file) ? tune_task_file_text(state, file) : NULL;
+        if (text)
+            fn(data, file->name, below ? file->name + strlen(folder) : NULL, text);
+        free(text);
+    }
     free(folder);
 }
 

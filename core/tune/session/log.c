@@ -45,8 +45,14 @@ static bool event_left(void *data, int64_t seq, tune_left_take_fn *take, void *i
     return false;
 }
 
+static char *file_kept(void *data, const char *hash) {
+    struct store *const *store = data;
+    return store_artefact_read(*store, hash, NULL, NULL);
+}
+
 void tune_log_leave(struct tune_state *state, struct store **store) {
     tune_sources_leave(state, event_left, store);
+    state->own->kept_file = file_kept;
 }
 
 /* -------------------------------------------------------------------------------------- reading */

@@ -123,6 +123,10 @@ typedef void tune_left_take_fn(void *into, const struct tune_event *event);
 typedef bool tune_left_fn(void *data, int64_t seq, tune_left_take_fn *take, void *into,
                           struct err *err);
 
+/* The text of one of the task's files as the session keeps it, a new string; NULL: it is not kept.
+ */
+typedef char *tune_kept_file_fn(void *data, const char *hash);
+
 /* The least floors and FLOPs of the correct attempts, as read/roof.c found them last. What changes
  * an attempt's numbers or its verdict takes `known` away. */
 struct tune_kept_roof {
@@ -149,16 +153,17 @@ struct tune_private {
     size_t calls_ended; /* of the first so many calls all have ended */
     struct tune_guessed guessed;
     struct tune_kept_roof roof;
-    bool best_stale;          /* a kept attempt changed, so all are looked at again; */
-    VEC(int) rivals;          /* else only those that were kept since the best was found */
-    struct arena *scratch;    /* the event that is applied */
-    struct tune_state *state; /* whose this is: to look may find trouble */
-    tune_left_fn *left;       /* NULL: nothing is left in the log */
-    void *left_data;
-    bool leaves; /* the log is being read: kernels are left in it */
-    bool revise; /* the next plan is shown whatever the gate */
-    int from;    /* the attempt that a person went back to, which the search goes on from; -1 */
-    int unsaid;  /* the lane that acts of an older log are about (forms.c); from 0 */
+    bool best_stale;              /* a kept attempt changed, so all are looked at again; */
+    VEC(int) rivals;              /* else only those that were kept since the best was found */
+    struct arena *scratch;        /* the event that is applied */
+    struct tune_state *state;     /* whose this is: to look may find trouble */
+    tune_left_fn *left;           /* NULL: nothing is left in the log */
+    tune_kept_file_fn *kept_file; /* NULL: there are none */
+    void *left_data;              /* of both */
+    bool leaves;                  /* the log is being read: kernels are left in it */
+    bool revise;                  /* the next plan is shown whatever the gate */
+    int from;   /* the attempt that a person went back to, which the search goes on from; -1 */
+    int unsaid; /* the lane that acts of an older log are about (forms.c); from 0 */
     int64_t decided_seq; /* the last event that may have changed what an attempt is */
     struct tune_took took[TUNE_STEPS];
     int64_t clock_ms;     /* when the last event came */

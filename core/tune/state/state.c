@@ -98,6 +98,11 @@ bool tune_file_name_is_safe(const char *name) {
     return safe;
 }
 
+char *tune_task_file_text(const struct tune_state *state, const struct tune_task_file *file) {
+    const struct tune_private *own = state->own;
+    return own->kept_file && !file->left_bytes ? own->kept_file(own->left_data, file->hash) : NULL;
+}
+
 const char *tune_kernel_file(const struct tune_state *state) {
     return state->kernel_file ? state->kernel_file : state->kernel_path;
 }

@@ -435,6 +435,10 @@ struct tune_state {
 /* Whether a name of the task's files stays below the folder that it is put in: "common/tiles.py"
  * does, "../x" and "/x" do not. A log may come from anywhere. */
 bool tune_file_name_is_safe(const char *name);
+/* Its text as the session keeps it, a new string; NULL where it is not kept. Nothing of the task's
+ * own folder is read: its disk may not answer. */
+char *tune_task_file_text(const struct tune_state *state,
+                          const struct tune_task_file *file) CC_MUST_USE;
 /* The files that kernel and reference are read from; the latter is NULL when there is none. */
 const char *tune_kernel_file(const struct tune_state *state);
 const char *tune_reference_file(const struct tune_state *state);
