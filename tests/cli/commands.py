@@ -219,46 +219,6 @@ class Sim(Commands):
             self.assertRegex(told, r"line \d+ of helper\w*\.py dma_copy DMA in")
             shutil.rmtree(folder)
 
-    def test_an_error_of_rounding_is_told_from_one_of_the_algorithm(self):
-        folder = FOLDER / "unrounded"
-        folder.mkdir()
-        (folder / "reference.py").write_text(
-            "import numpy as np\ndef get_inputs():\n"
-            "    return [np.random.rand(128, 256).astype(np.float32)]\n"
-            "def forward(x):\n    return x.reshape(128, 4, 64).sum(axis=1)\n")
-        text = ("import nki\nimport nki.isa as nisa\nimport nki.language as nl\n@nki.jit\n"
-                "def kernel(x):\n"
-                "    y = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)\n"
-                "    acc = nl.ndarray((128, 64), dtype=nl.bfloat16, buffer=nl.sbuf)\n"
-                "    nisa.memset(dst=acc, value=0.0)\n"
-                "    for n in range(4):\n"
-                "        t = nl.ndarray((128, 64), dtype=nl.float8_e5m2, buffer=nl.sbuf)\n"
-                "        nisa.dma_copy(dst=t, src=x[0:128, n * 64:(n + 1) * 64])\n"
-                "        nisa.tensor_tensor(dst=acc, data1=acc, data2=t, op=nl.add)\n"
-                "    nisa.dma_copy(dst=y, src=acc)\n"
-                "    return y\n")
-
-        def errors(kernel):
-            (folder / "kernel.py").write_text(kernel)
-            outs = [json.loads(run("sim", folder, "--json", *more).stdout)
-                    for more in ((), ("--unrounded",))]
-            told = ["hone-unrounded" in [one["code"] for one in out["diagnostics"]]
-                    for out in outs]
-            self.assertEqual(told, [False, True])
-            return [max(seed["rel_l2"] for seed in out["seeds"]) for out in outs]
-        rounded, kept = errors(text)
-        self.assertGreater(rounded, 1e-2)
-        self.assertLess(kept, 1e-6)
-        wrong, still = errors(text.replace("range(4)", "range(3)"))
-        self.assertGreater(min(wrong, still), 1e-1)
-        bits, same = errors(text.replace(  # read as bits: it stays as it is
-            "    nisa.dma_copy(dst=y, src=acc)\n",
-            "    bits = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)\n"
-            "    nisa.tensor_copy(dst=bits, src=acc.view(nl.uint16))\n"
-            "    nisa.dma_copy(dst=y, src=bits)\n"))
-        self.assertGreater(min(bits, same), 1e-2)
-        shutil.rmtree(folder)
-
     def test_a_kernel_in_a_package_imports_from_all_of_it(self):
         kernel = CURRENT.replace("import nki\n", "import nki\nfrom ..common.helper import load\n",
                                  1)

@@ -38,6 +38,32 @@ def forward(x):
     return x * 3
 """
 
+NARROW = HEAD + """
+@nki.jit
+def blocks(x):
+    y = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+    acc = nl.ndarray((128, 64), dtype=nl.bfloat16, buffer=nl.sbuf)
+    nisa.memset(dst=acc, value=0.0)
+    for n in range(4):
+        t = nl.ndarray((128, 64), dtype=nl.float8_e5m2, buffer=nl.sbuf)
+        nisa.dma_copy(dst=t, src=x[0:128, n * 64:(n + 1) * 64])
+        nisa.tensor_tensor(dst=acc, data1=acc, data2=t, op=nl.add)
+    nisa.dma_copy(dst=y, src=acc)
+    return y
+"""
+
+BLOCKS = """import numpy as np
+def get_inputs():
+    return [np.random.rand(128, 256).astype(np.float32)]
+def forward(x):
+    return x.reshape(128, 4, 64).sum(axis=1)
+"""
+
+AS_BITS = """    bits = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=bits, src=acc.view(nl.uint16))
+    nisa.dma_copy(dst=y, src=bits)
+"""
+
 NESTED = HEAD + """from dataclasses import dataclass
 from enum import Enum
 
@@ -112,8 +138,9 @@ class Tasks(unittest.TestCase):
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=120)
 
-    def sim(self, kernel, reference):
-        done = self.hone("sim", "--json", "--seeds", "0,21", kernel=kernel, reference=reference)
+    def sim(self, kernel, reference, *more):
+        done = self.hone("sim", "--json", "--seeds", "0,21", *more, kernel=kernel,
+                         reference=reference)
         return done, json.loads(done.stdout[done.stdout.index("{"):])
 
     def test_the_latency_of_several_shapes_is_their_weighted_mean(self):
@@ -139,6 +166,23 @@ class Tasks(unittest.TestCase):
         text = self.hone("sim", kernel=wrong, reference=SHAPES).stdout
         self.assertIn("compiles  no: prefill: ", text)
         self.assertNotIn("correct   yes", text)
+
+    def errors(self, kernel):
+        """As the device rounds, and with tiles that keep float32."""
+        rows = [self.sim(kernel, BLOCKS, *more)[1] for more in ((), ("--unrounded",))]
+        told = ["hone-unrounded" in [one["code"] for one in row["diagnostics"]] for row in rows]
+        self.assertEqual(told, [False, True])
+        return [max(seed["rel_l2"] for seed in row["seeds"]) for row in rows]
+
+    def test_an_error_of_rounding_is_told_from_one_of_the_algorithm(self):
+        rounded, kept = self.errors(NARROW)
+        self.assertGreater(rounded, 1e-2)
+        self.assertLess(kept, 1e-6)
+        self.assertGreater(min(self.errors(NARROW.replace("range(4)", "range(3)"))), 1e-1)
+        bits = NARROW.replace("    nisa.dma_copy(dst=y, src=acc)\n", AS_BITS)
+        bits = bits.replace("float8_e5m2", "float32")
+        rounded, kept = self.errors(bits)  # a tile that is read as bits stays as it is
+        self.assertEqual(rounded, kept)
 
     def test_a_launch_that_is_not_run_is_told(self):
         launched = TRIPLE + "\ndef launch(x):\n    return triple[2](x)\n"

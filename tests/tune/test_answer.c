@@ -45,16 +45,26 @@ static void labelled_lines_are_a_plan(void **state) {
     arena_free(arena);
 }
 
-static void assert_latency(const char *text, double us, double latency) {
-    struct arena *arena = arena_new();
+/* The first plan of an answer with such lines. */
+static struct tune_plan plan_with(const char *lines, const char *text, double us,
+                                  struct arena *arena) {
     struct tune_plan plans[TUNE_ANSWER_PLANS];
     struct buf answer = {0};
-    buf_printf(&answer, "what: a\nmetric: latency\nlatency: %s\n", text);
+    buf_printf(&answer, "what: a\n%s: %s\n", lines, text);
     assert_int_equal(tune_answer_plans(buf_str(&answer), SIXTY, us, arena, plans, NULL), 1);
-    assert_int_equal(isnan(plans[0].latency), isnan(latency));
-    if (!isnan(latency))
-        assert_float_equal(plans[0].latency, latency, 1e-6);
     buf_free(&answer);
+    return plans[0];
+}
+
+static void assert_share(double share, double expected) {
+    assert_int_equal(isnan(share), isnan(expected));
+    if (!isnan(expected))
+        assert_float_equal(share, expected, 1e-6);
+}
+
+static void assert_latency(const char *text, double us, double latency) {
+    struct arena *arena = arena_new();
+    assert_share(plan_with("metric: latency\nlatency", text, us, arena).latency, latency);
     arena_free(arena);
 }
 
@@ -102,34 +112,27 @@ static void a_size_of_the_latency_is_within_reason(void **state) {
                                         "1e-320 s to 1 s",   "200 %",   "to 1e300 s"};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         struct arena *arena = arena_new();
-        struct tune_plan plans[TUNE_ANSWER_PLANS];
-        struct buf answer = {0};
-        buf_printf(&answer, "what: a\nmetric: latency\nsize: %s\n", texts[i]);
-        assert_int_equal(tune_answer_plans(buf_str(&answer), SIXTY, 1500, arena, plans, NULL), 1);
-        assert_true(isnan(plans[0].latency) || plans[0].latency >= -0.999);
-        assert_true(isnan(plans[0].size) || isfinite(plans[0].size));
-        buf_free(&answer);
+        struct tune_plan plan = plan_with("metric: latency\nsize", texts[i], 1500, arena);
+        assert_true(isnan(plan.latency) || plan.latency >= -0.999);
+        assert_true(isnan(plan.size) || isfinite(plan.size));
         arena_free(arena);
     }
 }
 
 static void assert_size(const char *text, double size) {
     struct arena *arena = arena_new();
-    struct tune_plan plans[TUNE_ANSWER_PLANS];
-    struct buf answer = {0};
-    buf_printf(&answer, "what: a\nmetric: hbm_read_bytes\nsize: %s\n", text);
-    assert_int_equal(plans_of(answer.at, arena, plans), 1);
-    assert_int_equal(isnan(plans[0].size), isnan(size));
-    if (!isnan(size))
-        assert_float_equal(plans[0].size, size, 1e-6);
-    buf_free(&answer);
+    assert_share(plan_with("metric: hbm_read_bytes\nsize", text, NAN, arena).size, size);
     arena_free(arena);
 }
 
 static void sizes_are_shares(void **state) {
     (void)state;
     assert_size("60 %", 0.6);
+    assert_size("60 percent", 0.6);
+    assert_size("about 60 pct less", 0.6);
     assert_size("by 0.6", 0.6);
+    assert_size("0.6 or so", 0.6);
+    assert_size("24 transfers", NAN);
     assert_size("2x", 0.5);
     assert_size("from 8 MB to 2 MB", 0.75);
     assert_size("32 -> 24", 0.25);

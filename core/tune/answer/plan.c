@@ -58,6 +58,10 @@ static void draft_free(struct draft *draft) {
 
 /* ------------------------------------------------------------------------------------- numbers */
 
+static bool same_word(struct str word, const char *other) {
+    return word.len == strlen(other) && !strncasecmp(word.at, other, word.len);
+}
+
 struct number {
     double value;  /* NAN: there is none */
     char unit[16]; /* "%", "us", "x", the word behind it; "": none */
@@ -103,7 +107,10 @@ static struct number next_number(struct str *text) {
     else
         while (i < text->len && is_unit(text->at[i]))
             i++;
-    snprintf(number.unit, sizeof number.unit, "%.*s", (int)(i - from), text->at + from);
+    struct str unit = {text->at + from, i - from};
+    bool percent = same_word(unit, "percent") || same_word(unit, "pct");
+    snprintf(number.unit, sizeof number.unit, "%.*s", percent ? 1 : (int)unit.len,
+             percent ? "%" : unit.at);
     *text = (struct str){text->at + i, text->len - i};
     return number;
 }
@@ -182,13 +189,14 @@ static bool says_slower(struct str text) {
     return says_up(text) && !says_down(text) && !has_any(text, better, COUNT_OF(better));
 }
 
-/* Whether it is so much of something; "x" and "times" are shares. */
+/* Whether it is so much of something: a time, or a number of what is named, "24 transfers", "6 MB".
+ * "2 times" and "0.6 of it" are shares. */
 static bool is_amount(const struct number *number) {
-    static const char *const words[] = {"x", "X", "times", "fold", "to", ""};
+    static const char *const words[] = {"x", "times", "fold", ""};
     for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (!strcmp(number->unit, words[i]))
+        if (!strcasecmp(number->unit, words[i]))
             return false;
-    return true;
+    return !isnan(us_of(number)) || fabs(number->value) > 1.5;
 }
 
 /* Whether two numbers are what it was and what it comes to. */
@@ -340,10 +348,6 @@ static struct str next_word(struct str *text) {
     struct str word = {text->at + from, to - from};
     *text = (struct str){text->at + to, text->len - to};
     return word;
-}
-
-static bool same_word(struct str word, const char *other) {
-    return word.len == strlen(other) && !strncasecmp(word.at, other, word.len);
 }
 
 /* Of a line what is code: nothing of a comment or an empty line. */

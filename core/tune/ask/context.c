@@ -163,7 +163,6 @@ void tune_section_shared(struct tune_context *context, const struct tune_state *
     tune_facts_metrics(&out);
     tune_section_add(context, "metrics", &out);
     tune_section_text(context, "reference", state->reference_source);
-    tune_section_imports(context, state);
 }
 
 /* The instructions that matter here, in full: those of the kernel and of its profile, of the plan,
@@ -382,6 +381,7 @@ static struct tune_context *proposal_context(const struct tune_state *state, int
     repair_fill(context, state, tune_attempt_in(state, lane));
     tune_section_plan(context, tune_lane_plan(state, lane));
     tune_section_shared(context, state, context->source);
+    tune_section_imports(context, state);
     in_use_section(context, state, tune_lane_plan(state, lane));
     tune_section_text(context, "plans wanted",
                       state->way->divides ? "one or two plans" : "one to three plans");
