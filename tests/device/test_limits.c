@@ -396,6 +396,39 @@ static void findings_stop_at_fifty(void **state) {
     build_end(&b);
 }
 
+/* On trn1 copy takes a number as its bias, and every other function a tile. */
+static void a_bias_may_be_a_number(void **state) {
+    (void)state;
+    static const struct bias {
+        const char *device;
+        enum nki_func func;
+        bool number, legacy, refused;
+    } rows[] = {
+        {"trn1", NKI_FUNC_COPY, .number = true},
+        {"trn1", NKI_FUNC_COPY, .refused = true},
+        {"trn1", NKI_FUNC_COPY, .legacy = true},
+        {"trn1", NKI_FUNC_EXP, .number = true, .refused = true},
+        {"trn1", NKI_FUNC_EXP, .number = false},
+        {"trn2", NKI_FUNC_COPY, .number = true},
+        {"trn2", NKI_FUNC_COPY, .number = false},
+        {"trn2", NKI_FUNC_EXP, .number = true},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct bias *row = &rows[i];
+        struct build b = build_start(row->device);
+        if (row->legacy) {
+            b.program->dialect = NKI_DIALECT_LEGACY;
+            b.program->rules = nki_rules_of("0.1");
+        }
+        const struct nki_ap *t = sbuf(&b, F32, 64, 4), *bias = sbuf(&b, F32, 64, 1);
+        RUN(&b, ACTIVATION, tile(t), func(row->func), tile(t),
+            row->number ? number(-1e30) : tile(bias));
+        assert_int_equal(strstr(build_error(&b), "bias must be") != NULL, row->refused);
+        assert_int_equal(b.diags.errors, row->refused);
+        build_end(&b);
+    }
+}
+
 static void calls_are_told_as_notes(void **state) {
     (void)state;
     struct build b = build_start("trn2");
@@ -577,6 +610,7 @@ int main(void) {
         cmocka_unit_test(trn3_multiplies_wider_tiles),
         cmocka_unit_test(a_loop_is_told_once),
         cmocka_unit_test(findings_stop_at_fifty),
+        cmocka_unit_test(a_bias_may_be_a_number),
         cmocka_unit_test(calls_are_told_as_notes),
         cmocka_unit_test(legacy_kernels_may_store_psum),
         cmocka_unit_test(a_tile_that_nothing_wrote_is_warned_about_once),

@@ -16,18 +16,33 @@ static bool is_bias_type(enum dtype dtype) {
     return dtype == DTYPE_FLOAT32 || dtype == DTYPE_FLOAT16 || dtype == DTYPE_BFLOAT16;
 }
 
+/* On trn1 copy takes a number and every other function a tile; neuronx-cc names a tile of copy
+ * NCC_IBVF043. The legacy compiler makes what it needs of either. */
+static void check_number_or_tile(struct check *c, bool number, bool is_copy) {
+    if (c->generation != NKI_GEN2 || number == is_copy || (c->legacy && !number))
+        return;
+    if (number)
+        check_error(c, "err_activation_bias_invalid_type",
+                    "bias must be a (P, 1) tile on trn1; numbers are possible from trn2 on");
+    else
+        check_error(c, "NCC_IBVF043",
+                    "bias must be a number on trn1 where op is nl.copy; tiles are possible with "
+                    "other functions");
+}
+
 static void check_bias(struct check *c, size_t k) {
     const struct nki_ap *bias = check_tile(c, k);
     const struct nki_operand *operand = &c->instr->operands[k];
+    bool is_copy = check_func(c, NKI_ACTIVATION_op) == NKI_FUNC_COPY;
     if (!bias) {
         bool nonzero = operand->kind == NKI_OPERAND_FLOAT
                            ? operand->f != 0
                            : operand->kind == NKI_OPERAND_INT && operand->i != 0;
-        if (nonzero && c->generation == NKI_GEN2)
-            check_error(c, "err_activation_bias_invalid_type",
-                        "bias must be a (P, 1) tile on trn1; numbers are possible from trn2 on");
+        if (nonzero)
+            check_number_or_tile(c, true, is_copy);
         return;
     }
+    check_number_or_tile(c, false, is_copy);
     check_vector(c, k, NKI_DST);
     if (!is_bias_type(bias->dtype))
         check_error(c, "err_activation_bias_invalid_type",
