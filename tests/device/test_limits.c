@@ -429,6 +429,33 @@ static void a_bias_may_be_a_number(void **state) {
     }
 }
 
+/* trn1 has no transpose mode: what its Tensor engine transposes is a product, in float32. */
+static void trn1_transposes_into_float32(void **state) {
+    (void)state;
+    static const struct transpose {
+        const char *device;
+        enum nki_engine engine;
+        enum dtype dst;
+        bool refused;
+    } rows[] = {
+        {"trn1", NKI_ENGINE_TENSOR, F32, false},
+        {"trn1", NKI_ENGINE_TENSOR, DTYPE_BFLOAT16, false},
+        {"trn1", NKI_ENGINE_TENSOR, DTYPE_FLOAT16, true},
+        {"trn1", NKI_ENGINE_VECTOR, F32, true},
+        {"trn2", NKI_ENGINE_TENSOR, F32, true},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct transpose *row = &rows[i];
+        struct build b = build_start(row->device);
+        RUN(&b, NC_TRANSPOSE, tile(psum(&b, row->dst, 32, 32)),
+            tile(sbuf(&b, DTYPE_BFLOAT16, 32, 32)))
+            ->engine = row->engine;
+        assert_int_equal(strstr(build_error(&b), "of the same type") != NULL, row->refused);
+        assert_int_equal(b.diags.errors, row->refused);
+        build_end(&b);
+    }
+}
+
 static void calls_are_told_as_notes(void **state) {
     (void)state;
     struct build b = build_start("trn2");
@@ -611,6 +638,7 @@ int main(void) {
         cmocka_unit_test(a_loop_is_told_once),
         cmocka_unit_test(findings_stop_at_fifty),
         cmocka_unit_test(a_bias_may_be_a_number),
+        cmocka_unit_test(trn1_transposes_into_float32),
         cmocka_unit_test(calls_are_told_as_notes),
         cmocka_unit_test(legacy_kernels_may_store_psum),
         cmocka_unit_test(a_tile_that_nothing_wrote_is_warned_about_once),
