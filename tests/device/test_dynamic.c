@@ -150,6 +150,38 @@ static void test_one_body(void **state) {
     assert_float_equal(result_of(called, any), 16, 0);
 }
 
+/* A tile of a body is free behind its last use in each round: 20 tiles of 16 KiB a partition, one
+ * after the other, need no more memory in four rounds than in one, and nothing is moved out. */
+#define IN_TURN(rounds)                                                                       \
+    HEAD "    def body(i):\n"                                                                 \
+         "        for j in range(20):\n"                                                      \
+         "            t = nl.ndarray((128, 4096), dtype=nl.float32, buffer=nl.sbuf)\n"        \
+         "            nisa.activation(dst=t[:, 0:512], op=nl.square, data=acc)\n"             \
+         "            nisa.tensor_tensor(dst=acc, data1=acc, data2=t[:, 0:512], op=nl.add)\n" \
+         "    nl.fori_loop(0, " rounds ", body)\n" TAIL
+
+static double metric_of(const char *text, const char *name) {
+    const int32_t any[] = {0, 0, 0, 0};
+    struct made m = make(text, any);
+    assert_true(m.image || tells(&m, "an image"));
+    struct device_profile *profile = device_time(m.image);
+    double value = -1;
+    for (size_t i = 0; i < profile->metrics.len; i++)
+        if (strcmp(profile->metrics.at[i].name, name) == 0)
+            value = profile->metrics.at[i].value;
+    device_profile_free(profile);
+    made_free(&m);
+    return value;
+}
+
+static void test_tiles_in_turn(void **state) {
+    (void)state;
+    double peak = metric_of(IN_TURN("1"), "sbuf_peak_bytes");
+    assert_true(peak > 0);
+    assert_float_equal(metric_of(IN_TURN("4"), "sbuf_peak_bytes"), peak, 0);
+    assert_float_equal(metric_of(IN_TURN("4"), "spill_save_bytes"), 0, 0);
+}
+
 /* A `while` whose register the kernel itself sets, and one that loads it in each round. */
 static void test_while(void **state) {
     (void)state;
@@ -308,6 +340,7 @@ int main(void) {
         cmocka_unit_test(test_rounds_of_the_input),
         cmocka_unit_test(test_assumed),
         cmocka_unit_test(test_one_body),
+        cmocka_unit_test(test_tiles_in_turn),
         cmocka_unit_test(test_while),
         cmocka_unit_test(test_accumulators),
         cmocka_unit_test(test_inside_a_loop),

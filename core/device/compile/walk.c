@@ -9,6 +9,7 @@
 struct touch {
     uint32_t block;
     bool written;
+    bool ends; /* what the round of a loop made is used no more: see ends_round */
 };
 struct walk {
     struct allocation *allocation;
@@ -31,13 +32,21 @@ struct walk {
     uint32_t *later;   /* per block: the instruction that zeroes it, + 1, and was put off; 0 */
     uint32_t *reload;  /* per block in memory: the issue that read it back, + 1; 0: none did */
     uint64_t *dirty;   /* per block: bytes per partition written since it was last saved */
+    bool *in_rounds;   /* per block: tiles of later rounds of a loop take it over */
 };
 enum place { PLACE_NOWHERE, PLACE_MEMORY, PLACE_SPILLED };
 
+/* Whether a tile of a loop's body on the device is used no more in its round. The next round takes
+ * the same addresses, but finds nothing there that it wants: until then they are for others. */
+static bool ends_round(const struct walk *w, uint32_t i, uint32_t block) {
+    const struct device_image *image = w->allocation->image;
+    return w->in_rounds[w->allocation->alias[block]] && image->blocks[block].last == i;
+}
+
 /* The most blocks on chip that one instruction can name; further ones are left out. */
 #define MOST_TOUCHED 256
-static size_t touched_blocks(const struct allocation *allocation, uint32_t i, uint32_t *blocks,
-                             bool *written) {
+static size_t touched_blocks(const struct walk *w, uint32_t i, struct touch *touched) {
+    const struct allocation *allocation = w->allocation;
     size_t n, found = 0;
     const struct block_operand *operands = allocation_operands(allocation, i, &n);
     for (size_t k = 0; k < n; k++) {
@@ -46,13 +55,12 @@ static size_t touched_blocks(const struct allocation *allocation, uint32_t i, ui
         uint32_t end = operands[k].first + operands[k].count;
         for (uint32_t b = operands[k].first; b < end && found < MOST_TOUCHED; b++) {
             size_t at = 0;
-            while (at < found && blocks[at] != allocation->alias[b])
+            while (at < found && touched[at].block != allocation->alias[b])
                 at++;
-            if (at == found) {
-                blocks[found] = allocation->alias[b];
-                written[found++] = false;
-            }
-            written[at] |= operands[k].is_dst;
+            if (at == found)
+                touched[found++] = (struct touch){.block = allocation->alias[b]};
+            touched[at].written |= operands[k].is_dst;
+            touched[at].ends |= ends_round(w, i, b);
         }
     }
     return found;
@@ -79,18 +87,17 @@ static void list_instructions(struct walk *w) {
 static void list_uses(struct walk *w) {
     const struct device_image *image = w->allocation->image;
     size_t n_instrs = image->program->instrs.len;
-    uint32_t blocks[MOST_TOUCHED];
-    bool written[MOST_TOUCHED];
+    struct touch touched[MOST_TOUCHED];
     w->touched_base = mem_alloc(n_instrs + 1, sizeof *w->touched_base);
     for (uint32_t i = 0; i < n_instrs; i++) {
         size_t n = 0;
         if (!allocation_hides(w->allocation, i)) {
-            n = touched_blocks(w->allocation, i, blocks, written);
+            n = touched_blocks(w, i, touched);
             w->issues++;
         }
         for (size_t k = 0; k < n; k++) {
-            *vec_push(&w->touched) = (struct touch){blocks[k], written[k]};
-            w->use_base[blocks[k] + 1]++;
+            *vec_push(&w->touched) = touched[k];
+            w->use_base[touched[k].block + 1]++;
         }
         w->touched_base[i + 1] = (uint32_t)w->touched.len;
     }
@@ -126,6 +133,8 @@ static void push_issue(struct allocation *allocation, enum issue_kind kind, uint
 static void leave_memory(struct walk *w, uint32_t block, enum place to) {
     w->state[block] = (uint8_t)to;
     w->reload[block] = 0;
+    if (to == PLACE_NOWHERE)
+        w->dirty[block] = 0;
     if (!allocation_is_in(w->allocation->image, block, NKI_SBUF)) {
         w->psum -= device_block_bytes(w->allocation->image, block);
         return;
@@ -303,7 +312,7 @@ static void walk_instruction(struct walk *w, uint32_t i, bool absent) {
         if (touched[k].written && !absent && may_spill)
             note_written(w, i, touched[k].block, load);
         w->use_next[touched[k].block]++;
-        if (!is_used_again(w, touched[k].block))
+        if (touched[k].ends || !is_used_again(w, touched[k].block))
             leave_memory(w, touched[k].block, PLACE_NOWHERE);
     }
     end_issue(w->allocation);
@@ -372,7 +381,7 @@ static uint64_t spare_bytes(const struct device_image *image) {
     return live > capacity ? MIN_OF(capacity / SPARE_SHARE, live - capacity) : 0;
 }
 
-/* Where tiles share memory, it is held for longer than each of them lives, and nobody looks. */
+/* Where tiles share memory, it may be held for longer than each of them lives, and nobody looks. */
 bool walk_has_room(const struct allocation *allocation) {
     const struct device_image *image = allocation->image;
     for (uint32_t b = 0; b < image->n_blocks; b++)
@@ -390,6 +399,16 @@ static void note_room(const struct walk *w, bool spills) {
     if (spills && w->partial)
         allocation->sbuf_room =
             MIN_OF(allocation->sbuf_room, allocation->sbuf_peak + spare_bytes(image));
+}
+
+/* Per block, whether tiles of later rounds of a loop take it over. */
+static bool *find_rounds(const struct allocation *allocation) {
+    const struct device_image *image = allocation->image;
+    bool *in_rounds = mem_alloc(image->n_blocks, sizeof *in_rounds);
+    for (uint32_t b = 0; b < image->n_blocks; b++)
+        if (image->program->storages.at[image->blocks[b].storage]->again)
+            in_rounds[allocation->alias[b]] = true;
+    return in_rounds;
 }
 
 void walk_program(struct allocation *allocation, const bool *absent, bool spills) {
@@ -410,6 +429,7 @@ void walk_program(struct allocation *allocation, const bool *absent, bool spills
     w.later = mem_alloc(image->n_blocks, sizeof *w.later);
     w.reload = mem_alloc(image->n_blocks, sizeof *w.reload);
     w.live_at = mem_alloc(image->n_blocks, sizeof *w.live_at);
+    w.in_rounds = find_rounds(allocation);
     list_uses(&w);
     /* No more than that without spills and renamed buffers. */
     vec_reserve(&allocation->issues, w.issues);
@@ -434,5 +454,6 @@ void walk_program(struct allocation *allocation, const bool *absent, bool spills
     free(w.live_at);
     free(w.later);
     free(w.reload);
+    free(w.in_rounds);
     vec_free(&w.live);
 }
