@@ -7,10 +7,11 @@
  * With --edits each line has two kernels as the counts of struct device_counts, and the answer is
  * the kind of edit between them, and the least ratio of their times that the verdict believes.
  *
- * INPUTS are words apart by spaces: 128x512:bfloat16 (an array), 1e-05 (a float), 4 (an integer),
- * none, each with NAME= before it where it is not positional. PASSES are those to leave out for
- * this job, words apart by spaces, perhaps none. RELEASE is that of the package nki that the kernel
- * was written for, empty for the newest. One line of stdout per job:
+ * FUNCTION is the kernel's name, with the cores of its launch behind it where they are two:
+ * kernel[2]. INPUTS are words apart by spaces: 128x512:bfloat16 (an array), 1e-05 (a float), 4 (an
+ * integer), none, each with NAME= before it where it is not positional. PASSES are those to leave
+ * out for this job, words apart by spaces, perhaps none. RELEASE is that of the package nki that
+ * the kernel was written for, empty for the newest. One line of stdout per job:
  *
  *     ID  LATENCY_US  BOUND  METRIC=VALUE ...      or      ID  -  what went wrong
  *
@@ -161,6 +162,15 @@ static uint32_t passes_of(char *text) {
     return passes;
 }
 
+/* Cuts "[2]" off a function's name, and returns it; 0: there is none. */
+static int cores_of(char *function) {
+    char *bracket = strchr(function, '[');
+    if (!bracket)
+        return 0;
+    *bracket = '\0';
+    return (int)strtol(bracket + 1, NULL, 10);
+}
+
 static bool run_job(char *fields[FIELDS], const struct changes *changes, struct diag_list *diags,
                     struct err *err) {
     const struct device_generation *generation = device_generation_ask(fields[DEVICE], err);
@@ -168,7 +178,9 @@ static bool run_job(char *fields[FIELDS], const struct changes *changes, struct 
     if (!tree)
         return false;
     struct nki_input inputs[MOST_INPUTS];
+    int cores = cores_of(fields[FUNCTION]);
     struct nki_specialise_options options = {.function = fields[FUNCTION],
+                                             .grid = {cores},
                                              .generation = generation->generation,
                                              .release = nki_release_find(fields[RELEASE]),
                                              .inputs = inputs,

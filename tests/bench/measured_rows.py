@@ -18,13 +18,18 @@ DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 PROFILE_US = 8.0
 # The slope of latency over chained calls includes nothing around the kernel.
 SLOPE_US = -8.5
+# A synchronous call from the host counts its launch and the reading of the result. That of
+# foxl-ai/kiln: its rows of kda_decode lie on 167 us and 12.1 us for each row of the batch, and
+# the clock has 27 us for what they do once.
+HOST_US = 140.0
+CHAIN_US = SLOPE_US + (HOST_US - SLOPE_US) / 8  # of one of eight calls in one launch
 
 
 @dataclasses.dataclass
 class Part:
     """One kernel launch of a row."""
     file: pathlib.Path
-    function: str
+    function: str  # with the cores of its launch where they are two: "kernel[2]"
     inputs: str
 
 
@@ -278,6 +283,9 @@ ATTENTION = ("1x1x2048:bfloat16 1024x2048:bfloat16 {kv}x2048:bfloat16 {kv}x2048:
              "1x128:bfloat16 1x128:bfloat16 1x1:int32")
 
 
+PLANS_COMMIT = "6df2105"  # has the plans of the 14th version of decode attention
+
+
 def served(row, csv, checkouts):
     row.harness_us = PROFILE_US
     version = re.match(r"kg_(?:attn|moetkg)_(v\d+)_?(\w*)", csv["id"])
@@ -290,6 +298,12 @@ def served(row, csv, checkouts):
         heads = 1 if whole else 4
         inputs = ATTENTION.format(kv=128 * heads, heads=heads,
                                   out="1024x2048:bfloat16 " if whole else "")
+    plan = re.search(r"_v14_plan([GHI])$", csv["id"])
+    if plan:
+        file = checkouts.at(csv["repository"], PLANS_COMMIT, f"{folder}/v14_plan{plan[1]}.py",
+                            csv["id"])
+        row.parts = [Part(file, f"qwen3_attn_tkg_fused_oproj_v14{plan[1].lower()}", inputs)]
+        return
     root = checkouts.file(csv["repository"], folder)
     stem = version[1] + (version[2] if re.match(r"plan", version[2]) is None else "_" + version[2])
     found = sorted(p for p in root.glob(f"{version[1]}*.py")
@@ -301,6 +315,129 @@ def served(row, csv, checkouts):
     row.parts = [Part(found[0], csv["function"], inputs)]
 
 
+# ---- kernels of two servers ---------------------------------------------------------------------
+
+KILN = {  # what the id begins with, behind kiln_: file, function, inputs, of the row's number
+    "dsa_prefill": ("dsa_prefill", "kiln_dsa_prefill_kernel",
+                    "1024x8x512:bfloat16 8448x512:bfloat16 1024x8448:bfloat16 128x128:bfloat16 "
+                    "0.0625 1"),
+    "dsa_topk": ("dsa_topk", "kiln_dsa_score_topk_kernel",
+                 "32x128x1024:bfloat16 1024x32:float32 128x2112:bfloat16 1024x2112:float32 512 "
+                 "0.08838834764831845 12 4 1 2 1"),
+    "delta_rule": ("delta_rule", "kiln_delta_rule_kernel",
+                   "{n}x8x128:float32 {n}x8x128:float32 {n}x8x128:float32 {n}x8x128:float32 "
+                   "{n}x8:float32 8x128x128:float32 128x11x128:float32 1 2 1"),
+    "kda_decode": ("kda_decode", "kiln_kda_decode_kernel",
+                   "66x8x128x128:float32 2x{n}:int32 {n}x8x128:float32 {n}x8x128:float32 "
+                   "{n}x8x128:float32 {n}x8x128:float32 {n}x8:float32 128x128:float32 1"),
+    "dsa_long_select": ("dsa_long_select", "kiln_dsa_long_select_kernel",
+                        "1x128x32x128:bfloat16 1x128x32:float32 1x128x1:float32 "
+                        "{n}x128:bfloat16 128x128:bfloat16 512 0.08838834764831845 {sub} 0 7"),
+}
+LONG_SELECT = {"2112": (2560, "2 1"), "262144": (262144, "16 4")}  # padded pools; sub, its log
+
+
+def kiln(row, csv, checkouts):
+    row.harness_us = HOST_US
+    row.operation = csv["id"].removeprefix("kiln_").rsplit("_", 1)[0]
+    if csv["id"].startswith("kiln_moe_ep"):
+        return kiln_experts(row, csv, checkouts)
+    name = next(k for k in KILN if csv["id"].startswith("kiln_" + k))
+    file, function, inputs = KILN[name]
+    last = re.search(r"_[A-Za-z]+(\d+)$", csv["id"])
+    number, sub = LONG_SELECT.get(last[1], (last[1], "")) if last else ("", "")
+    row.parts = [Part(checkouts.file(csv["repository"], f"kiln/kernels/{file}.py"), function,
+                      inputs.format(n=number, sub=sub))]
+
+
+def with_rounds(text, rounds):
+    """The loops on the device that a number counts which only the data decide, counted."""
+    for (count, body), n in rounds.items():
+        text = text.replace(f"nl.fori_loop(0, {count}, {body})", f"nl.fori_loop(0, {n}, {body})")
+    return text
+
+
+# Of 9 experts of a rank: (rows, lanes of a first pass, passes of 512 lanes, of as many as the first
+# have, whether scales are one per tile). Layers 3 and 20 say how many passes and lanes they have;
+# others have uniform routing (tools/probe_moe_ep.py), with which no expert has more than one pass.
+PASSES = {"C128": (128, 128, 0, 0, 0), "C1024": (1024, 128, 0, 0, 0), "C4096": (4096, 256, 0, 0, 0),
+          "C4096_L3": (4096, 256, 1, 1, 1), "C4096_L20": (4096, 256, 8, 1, 1)}
+SCALES = [("9x16x2x8x3x512:bfloat16", "9x8x16x3x512:bfloat16"),
+          ("9x16x2x32:float32", "9x16x32:float32")]
+
+
+def kiln_experts(row, csv, checkouts):
+    case = csv["id"].removeprefix("kiln_moe_ep_")
+    if case not in PASSES:
+        row.why_not = "which experts its 64 rows go to is not published"
+        return
+    rows, lanes, big, small, tiles = PASSES[case]
+    row.level = tiles == 1  # the others were measured with a version that is not said
+    file = checkouts.file(csv["repository"], "kiln/kernels/moe_ep.py")
+    if file.exists():
+        file = checkouts.changed(csv["id"], with_rounds(
+            file.read_text(), {("rp", "body"): big, ("rq", "body1"): small}))
+    most = (rows * 8 + 9 * 511) // 512
+    gate, down = SCALES[tiles]
+    row.parts = [Part(file, csv["function"],
+                      f"{rows}x4096:bfloat16 {rows}x8:int32 {rows}x8:bfloat16 1x289:int32 "
+                      f"9x128x16x2x32x128:uint8 {gate} 9x128x16x4096:uint8 {down} {lanes} 512 "
+                      f"{most} 1 10.0 1 1 {tiles}")]
+
+
+VN = {  # by operation: path (None: the row's), inputs for its number of tokens
+    "sinkhorn": (None, "{n}x4x4:float32"),
+    "mhc_combine": (None, "{n}x4096:float32 {n}x4x4096:float32 {n}x4x1:float32 {n}x4x4:float32"),
+    "router_decode": (None, "{n}x4096:bfloat16 1x4096:bfloat16 4096x288:bfloat16 1x288:float32"),
+    "fp8_mlp": ("test/hardware/baselines/dense_0a08ff4/blockwise_fp8_mm.py",
+                "{n}x4096:bfloat16 4096x256:float8_e4m3 4096x256:float8_e4m3 "
+                "256x4096:float8_e4m3 32x2:float32 32x2:float32 2x32:float32 10.0"),
+}
+VN_SITES = {"q_b": (1536, 256), "kv_a": (4096, 512), "o": (256, 4096)}
+
+
+def vllm_neuron(row, csv, checkouts):
+    """The rows are slopes of chained calls, or a chain's time by its length (fp8_mm)."""
+    row.harness_us = SLOPE_US
+    row.measured = row.metrics.get("slope_us_per_call", row.measured)
+    row.operation = re.match(r"vn_(.*?)_(before|after|T\d|dense|q_b|kv_a|o_)", csv["id"])[1]
+    n = (re.search(r"_(?:T|rows)(\d+)", csv["id"]) or [0, "1"])[1]
+    if csv["id"] == "vn_sinkhorn_after_T128":
+        row.why_not = "the version of sinkhorn.py that it measures is not stored"
+    elif row.operation == "fp8_mm":
+        vn_projection(row, csv, checkouts, n)
+    elif row.operation == "expert_decode":
+        vn_experts(row, csv, checkouts, n)
+    else:
+        path, inputs = VN[row.operation]
+        row.parts = [Part(checkouts.file(csv["repository"], path or csv["path"]), csv["function"],
+                          inputs.format(n=n))]
+
+
+def vn_projection(row, csv, checkouts, n):
+    """test/hardware/benchmark_dsa_decode.py times this kernel under those names, eight calls in one
+    launch; what the launch takes is not said."""
+    row.level, row.harness_us = False, CHAIN_US
+    cores = int(csv["id"][-1])
+    k, m = VN_SITES[re.match(r"vn_fp8_mm_(\w+)_rows", csv["id"])[1]]
+    path = "vllm_neuron/functional/attention/mla_projections.py"
+    row.parts = [Part(checkouts.file(csv["repository"], path),
+                      f"mla_projection_lowp_kernel[{cores}]",
+                      f"{n}x{k}:bfloat16 {k}x{m}:float8_e4m3 "
+                      f"{cores}x{k // 128}x{m // 128 // cores}:float32 0")]
+
+
+def vn_experts(row, csv, checkouts, n):
+    file = checkouts.file(csv["repository"], csv["path"])
+    if file.exists():
+        distinct = csv["id"].rsplit("_", 1)[1]
+        file = checkouts.changed(csv["id"], with_rounds(
+            file.read_text(), {("count", "visit_expert"): distinct}))
+    row.parts = [Part(file, "expert_decode_kernel[2]",
+                      f"{n}x4096:bfloat16 {n}x16x18:float32 1x1:int32 "
+                      "18x12x128x32x128:float8_e4m3 18x12x32:float32 128x3:float32")]
+
+
 def unknown(row, csv, checkouts):
     del csv, checkouts
     row.why_not = row.why_not or "nobody wrote down how to run it"
@@ -309,7 +446,8 @@ def unknown(row, csv, checkouts):
 FAMILIES = [("kda_", nkibench), ("accelopt_", nkibench), ("tkf_", fusion), ("xg_", course),
             ("chz_", course), ("rsh_", course), ("rp_", course), ("awsdoc_", guide),
             ("autocomp_", search_trace), ("nat_", autotune), ("tal_blocked_", blocked),
-            ("tal_sweep_", tile_sweep), ("kg_", served), ("", unknown)]
+            ("tal_sweep_", tile_sweep), ("kg_", served), ("kiln_", kiln), ("vn_", vllm_neuron),
+            ("", unknown)]
 
 
 def row_of(csv, metrics, checkouts):
