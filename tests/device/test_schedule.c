@@ -155,7 +155,7 @@ static void discard(struct timed *t, struct random *r) {
 
 /* ---- the slow schedule ---------------------------------------------------------------------- */
 
-#define SIGHT 128 /* of the legacy compiler, in issues */
+#define SIGHT 128 /* of the compilers, in issues */
 
 struct memory {
     bool psum;
@@ -394,6 +394,9 @@ static bool step(struct slow *w) {
     }
     if (best == SIZE_MAX)
         return false;
+    /* Who issues the transfer is looked at when it is chosen. */
+    if (w->allocation->reorders && !w->allocation->legacy && is_transfer(w, best))
+        best_at = MAX_OF(best_at, w->issuer_free[issuer(w, best)]);
     if (w->allocation->issues.at[best].kind == ISSUE_ABSENT)
         w->start[best] = w->end[best] = w->visible[best] =
             w->queue_free[issue_cost_at(w->schedule->costs, best)->queue] = best_at;

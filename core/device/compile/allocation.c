@@ -7,7 +7,7 @@
 
 /* Runs the passes in the order that the compilers run them. */
 static void compile(struct allocation *allocation, uint32_t passes, bool *absent) {
-    bool legacy = allocation->reorders;
+    bool legacy = allocation->legacy;
     if (legacy && passes & PASS_BIT(RESIDENCY))
         allocation_find_resident_loads(allocation, absent);
     if (legacy && passes & PASS_BIT(PSUM_INPUTS))
@@ -134,7 +134,8 @@ struct allocation *allocation_hiding(const struct device_image *image,
     struct allocation *allocation = mem_alloc(1, sizeof *allocation);
     allocation->image = image;
     allocation->table = table;
-    allocation->reorders = image->program->dialect == NKI_DIALECT_LEGACY;
+    allocation->legacy = image->program->dialect == NKI_DIALECT_LEGACY;
+    allocation->reorders = allocation->legacy || !(without & PASS_BIT(REORDERS));
     allocation->alias = mem_alloc(image->n_blocks, sizeof *allocation->alias);
     for (uint32_t b = 0; b < image->n_blocks; b++)
         allocation->alias[b] = taken_over(image, b);
@@ -143,7 +144,7 @@ struct allocation *allocation_hiding(const struct device_image *image,
     bool *absent = mem_alloc(image->program->instrs.len, sizeof *absent);
     compile(allocation, ~without, absent);
     bool may_spill =
-        allocation->reorders || (!(without & PASS_BIT(SPILLS)) && device_image_spills(image));
+        allocation->legacy || (!(without & PASS_BIT(SPILLS)) && device_image_spills(image));
     bool spills = may_spill && !walk_has_room(allocation);
     walk_program(allocation, absent, spills);
     end_gaps(allocation);

@@ -213,6 +213,69 @@ static void list_consumers(struct depends *depends) {
         }
 }
 
+/* ---- what keeps its order -------------------------------------------------------------------- */
+
+/* Where queues may reorder: per queue, what has to be kept in order. */
+struct fences {
+    uint32_t fence[QUEUE_COUNT];                  /* the last issue that nothing passes, + 1; 0 */
+    VEC(uint32_t) since[QUEUE_COUNT];             /* issues since then */
+    uint32_t group[QUEUE_COUNT], of[QUEUE_COUNT]; /* the last one in a no_reorder block, and which */
+    uint32_t meeting;                             /* the last one that meets the other core, + 1 */
+};
+
+static void fences_free(struct fences *fences) {
+    for (int queue = 0; queue < QUEUE_COUNT; queue++)
+        vec_free(&fences->since[queue]);
+}
+
+/* Whether nothing of its engine passes the instruction: those that go by what a register holds, and
+ * what sets one or branches. No operand says which those are. */
+static bool is_fence(const struct nki_instr *instr, const struct block_operand *operands, size_t n) {
+    if (instr->op == NKI_OP_REGISTER_LOAD || instr->op == NKI_OP_REGISTER_STORE ||
+        instr->op == NKI_OP_REGISTER_MATH || instr->op == NKI_OP_LOOP_BRANCH)
+        return true;
+    for (size_t k = 0; k < instr->n_operands; k++)
+        if (instr->operands[k].kind == NKI_OPERAND_REG)
+            return true;
+    for (size_t k = 0; k < n; k++)
+        if (operands[k].ap->indirect && !operands[k].ap->indirect->index)
+            return true;
+    return false;
+}
+
+static void start_after(struct depends *depends, uint32_t producer) {
+    *vec_push(&depends->producer) = producer | DEPENDS_ORDER;
+}
+
+static void keep_order(struct depends *depends, struct fences *fences,
+                       const struct allocation *allocation, uint32_t s, uint8_t queue) {
+    size_t n;
+    uint32_t i = allocation->issues.at[s].instr;
+    const struct nki_instr *instr = &allocation->image->program->instrs.at[i];
+    const struct block_operand *operands = allocation_operands(allocation, i, &n);
+    if (fences->fence[queue])
+        start_after(depends, fences->fence[queue] - 1);
+    if (instr->more->order_group) {
+        if (fences->group[queue] && fences->of[queue] == instr->more->order_group)
+            start_after(depends, fences->group[queue] - 1);
+        fences->group[queue] = s + 1;
+        fences->of[queue] = instr->more->order_group;
+    }
+    if (instr->more->mate) {
+        if (fences->meeting)
+            start_after(depends, fences->meeting - 1);
+        fences->meeting = s + 1;
+    }
+    if (!is_fence(instr, operands, n)) {
+        *vec_push(&fences->since[queue]) = s;
+        return;
+    }
+    for (size_t k = 0; k < fences->since[queue].len; k++)
+        start_after(depends, fences->since[queue].at[k]);
+    fences->since[queue].len = 0;
+    fences->fence[queue] = s + 1;
+}
+
 /* What the kernel orders without operands that say so (NkiInstruction.depends_on). marked[m] is the
  * last issue with mark m, plus 1; a mark that no issue has any more orders nothing. */
 static void follow_marks(struct depends *depends, const struct nki_more *more, uint32_t issue,
@@ -232,6 +295,7 @@ struct depends *depends_make(const struct allocation *allocation, const struct i
     depends->base = mem_alloc(allocation->issues.len + 1, sizeof *depends->base);
     struct memory memory = memory_make(allocation);
     uint32_t *marked = mem_alloc((size_t)image->program->n_marks + 1, sizeof *marked);
+    struct fences fences = {0};
     for (uint32_t s = 0; s < allocation->issues.len; s++) {
         const struct issue *issue = &allocation->issues.at[s];
         struct access access = {.issue = s, .queue = issue_cost_at(costs, s)->queue};
@@ -240,6 +304,8 @@ struct depends *depends_make(const struct allocation *allocation, const struct i
             touch_block(depends, &memory, issue->block, access);
         else if (issue->kind == ISSUE_INSTR)
             touch_instruction(depends, &memory, allocation, access);
+        if (issue->kind == ISSUE_INSTR && depends->orders && !allocation->legacy)
+            keep_order(depends, &fences, allocation, s, access.queue);
         if (issue->kind == ISSUE_INSTR)
             follow_marks(depends, image->program->instrs.at[issue->instr].more, s, marked);
         if (costs->after && costs->after[s] && depends->orders)
@@ -248,6 +314,7 @@ struct depends *depends_make(const struct allocation *allocation, const struct i
     depends->base[allocation->issues.len] = (uint32_t)depends->producer.len;
     list_consumers(depends);
     memory_free(&memory, image->n_blocks);
+    fences_free(&fences);
     free(marked);
     return depends;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A transfer's descriptors and how they load the DMA engines. There is one descriptor for each
  * partition and contiguous run, and one engine for every 8 descriptors (AWS Neuron DMA overview).
+ * GpSimd writes one for each partition (foxl-ai/kiln: the packets counted of its expert kernel, and
+ * what a row more costs its decoding kernel); the engines go over the runs all the same.
  * Of descriptors that the legacy compiler lays down, an engine takes short ones together.
  * This file does not know when a transfer runs. */
 #include "device/compile/inner.h"
@@ -80,15 +82,18 @@ struct transfer transfer_of(const struct allocation *allocation, size_t i,
     int64_t run = INT64_MAX, runs = 1;
     size_t bytes = 1;
     uint32_t partition = 0;
+    int64_t partitions = 0; /* of tiles; 0: there is none */
     bool reads = false, writes = false;
-    bool software = !allocation->reorders && transfer_dge(image, i) == NKI_DGE_SWDGE;
+    bool software = !allocation->legacy && transfer_dge(image, i) == NKI_DGE_SWDGE;
     const struct nki_program *program = image->program;
     bool transposes = program->instrs.at[i].op == NKI_OP_DMA_TRANSPOSE;
     for (size_t k = 0; k < n; k++) {
         const struct nki_ap *ap = operands[k].ap;
         software |= ap->indirect != NULL;
-        if (program->storages.at[ap->storage]->space != NKI_HBM && !operands[k].is_index)
+        if (program->storages.at[ap->storage]->space != NKI_HBM && !operands[k].is_index) {
             partition = ap->partition;
+            partitions = MAX_OF(partitions, (int64_t)ap->count[0]);
+        }
         /* A transpose is done on the way, so only the side that is read is cut into runs. */
         if (operands[k].is_index || (transposes && !operands[k].is_src)) {
             writes |= program->storages.at[ap->storage]->space == NKI_HBM && operands[k].is_dst;
@@ -120,6 +125,7 @@ struct transfer transfer_of(const struct allocation *allocation, size_t i,
     transfer.reads_hbm = reads;
     transfer.writes_hbm = writes;
     transfer.software = software;
+    transfer.written = partitions ? MIN_OF((uint64_t)partitions, descriptors) : descriptors;
     transfer.first = engine_of(image->generation, partition);
     return transfer;
 }
@@ -137,6 +143,7 @@ struct transfer transfer_times(const struct allocation *allocation, const struct
     transfer.reads_hbm = one->reads_hbm;
     transfer.writes_hbm = one->writes_hbm;
     transfer.software = one->software;
+    transfer.written = one->written * (descriptors == one->descriptors ? 1 : n);
     return transfer;
 }
 

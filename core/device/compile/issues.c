@@ -66,12 +66,12 @@ static enum nki_engine issuer_of(const struct allocation *allocation, const stru
 static double issue_ns(const struct allocation *allocation, const struct issue *issue,
                        const struct issue_cost *cost, const struct device_constants *table) {
     if (cost->transfer.software)
-        return (double)cost->transfer.descriptors * table->dma_software_ns;
+        return (double)cost->transfer.written * table->dma_software_ns;
     /* The compiler deals transfers among the blocks that make descriptors. */
     if (allocation->makes_descriptors)
         return table->dma_issue_ns / allocation->image->generation->dge_blocks;
     /* Without them, it lays descriptors down before the kernel starts. */
-    bool is_static = allocation->reorders || cost->issuer == NKI_ENGINE_GPSIMD ||
+    bool is_static = allocation->legacy || cost->issuer == NKI_ENGINE_GPSIMD ||
                      (issue->kind == ISSUE_INSTR &&
                       transfer_dge(allocation->image, issue->instr) == NKI_DGE_NONE);
     return is_static ? table->dma_static_issue_ns : table->dma_issue_ns;
@@ -85,7 +85,7 @@ static double lead_ns(const struct allocation *allocation, const struct issue_co
                       const struct device_constants *table) {
     if (allocation->makes_descriptors && !cost->transfer.software)
         return table->dma_issue_ns - cost->issue_ns;
-    return cost->queue == QUEUE_DMA_OUT && allocation->reorders ? table->dma_wait_ns : 0;
+    return cost->queue == QUEUE_DMA_OUT && allocation->legacy ? table->dma_wait_ns : 0;
 }
 
 static struct issue_cost cost_of_transfer(const struct allocation *allocation,
@@ -135,7 +135,7 @@ static bool same_transfer(const struct transfer *a, const struct transfer *b) {
     return a->engines == b->engines && a->first == b->first && a->engine_ns == b->engine_ns &&
            a->bytes == b->bytes && a->descriptors == b->descriptors &&
            a->reads_hbm == b->reads_hbm && a->writes_hbm == b->writes_hbm &&
-           a->software == b->software;
+           a->software == b->software && a->written == b->written;
 }
 
 static bool same_cost(const struct issue_cost *a, const struct issue_cost *b) {
@@ -243,7 +243,7 @@ static struct issue_cost cost_of_nothing(const struct issue_cost *cost) {
     struct issue_cost none = {
         .queue = cost->queue, .issuer = cost->issuer, .transfer = cost->transfer};
     none.transfer.engine_ns = 0;
-    none.transfer.bytes = none.transfer.descriptors = 0;
+    none.transfer.bytes = none.transfer.descriptors = none.transfer.written = 0;
     return none;
 }
 

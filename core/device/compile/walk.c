@@ -230,7 +230,7 @@ static void enter_memory(struct walk *w, uint32_t block, uint32_t instr) {
     w->residence[block] = (uint32_t)allocation->residences.len;
     *vec_push(&allocation->residences) =
         (struct residence){.block = block, .bytes = bytes, .needs = bytes, .psum = !sbuf};
-    if (!allocation->reorders && sbuf && w->state[block] != PLACE_SPILLED)
+    if (!allocation->legacy && sbuf && w->state[block] != PLACE_SPILLED)
         allocation->residences.at[w->residence[block]].needs = used_bytes(allocation, instr, block);
     if (w->state[block] == PLACE_SPILLED) {
         bool input = w->copy[block] == COPY_INPUT;
@@ -423,7 +423,7 @@ void walk_program(struct allocation *allocation, const bool *absent, bool spills
     w.last_use = mem_alloc(image->n_blocks, sizeof *w.last_use);
     w.residence = mem_alloc(image->n_blocks, sizeof *w.residence);
     w.dirty = mem_alloc(image->n_blocks, sizeof *w.dirty);
-    w.partial = !allocation->reorders;
+    w.partial = !allocation->legacy;
     if (spills && w.partial)
         w.capacity -= spare_bytes(image);
     w.later = mem_alloc(image->n_blocks, sizeof *w.later);

@@ -211,7 +211,8 @@ static void count_issues(struct profiler *p) {
         if (is_dma(issue_cost_at(p->costs, s)->queue)) {
             const struct transfer *transfer = &issue_cost_at(p->costs, s)->transfer;
             p->dma_transfers += weight;
-            p->dma_descriptors += weight * transfer->descriptors;
+            p->dma_descriptors +=
+                weight * (transfer->software ? transfer->written : transfer->descriptors);
             p->dma_bytes += weight * transfer->bytes;
             p->dma_engine_ns += (double)weight * transfer->engine_ns * transfer->engines;
         }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The schedule: a simulation from event to event. An issue can start when what it depends on is
- * visible, its memory is granted and its queue is free. In the current dialect every queue takes
- * its issues in program order. The legacy compiler reorders: there a queue takes, of the issues
- * that are ready within a window, the earliest in program order. Memory is granted in program
- * order, which bounds how far a queue runs ahead and makes a deadlock impossible. The result is
- * deterministic. */
+ * visible, its memory is granted and its queue is free. The compilers reorder (nl.no_reorder says
+ * where the current one may not): a queue takes, of the issues that are ready within a window, the
+ * earliest in program order. Without that pass every queue takes its issues in program order.
+ * Memory is granted in program order, which bounds how far a queue runs ahead and makes a deadlock
+ * impossible. The result is deterministic. */
 #include "device/time/run.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* How far the legacy compiler reorders: this many issues past the oldest that is not done. The
- * value is set on the latencies published for NKIBench's baselines. Those with few instructions per
- * loop hardly depend on it. */
+/* How far compilers reorder: this many issues past the oldest that is not done. The value is set on
+ * the latencies published for NKIBench's baselines, of the legacy dialect; of the current one,
+ * half of it and twice as much name fewer of the published pairs right. */
 #define WINDOW 128
 #define ALL_QUEUES ((1u << QUEUE_COUNT) - 1)
 /* Transfers of either direction wait for the engine that issues them. */
@@ -350,8 +350,19 @@ static void run_transfer(struct run *run, uint32_t s, double at) {
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-/* When a queue of fixed order could start its next issue if that met no other core. */
+/* When a queue that may reorder could start its next issue if that met no other core. */
+static double earliest_start(const struct queue_state *queue) {
+    if (queue->held)
+        return queue->held_at;
+    if (queue->now.all.len)
+        return queue->free;
+    return queue->later.all.len ? MAX_OF(queue->free, queue->later.all.at[0].key) : INFINITY;
+}
+
+/* The same of any queue. */
 static double own_start(const struct run *run, const struct queue_state *queue) {
+    if (run->allocation->reorders)
+        return earliest_start(queue);
     if (queue->head == queue->order.len)
         return INFINITY;
     uint32_t s = queue->order.at[queue->head];
@@ -372,21 +383,25 @@ static double peer_start(const struct run *run, uint32_t s) {
     const struct queue_state *queue = &peer->queues[peer->issues[t].queue];
     if (peer->issues[t].done)
         return peer->met[t];
-    bool next = queue->head < queue->order.len && queue->order.at[queue->head] == t;
+    bool next = peer->allocation->reorders
+                    ? queue->held == t + 1
+                    : queue->head < queue->order.len && queue->order.at[queue->head] == t;
     return next ? own_start(peer, queue) : INFINITY;
 }
 
-/* When the queue could start its next issue, and, where the order is fixed, which issue that is. */
+/* The issue that the queue has come to and that meets the other core, + 1; 0: it is another one. */
+static uint32_t meeting_of(const struct run *run, const struct queue_state *queue) {
+    if (run->allocation->reorders)
+        return queue->held;
+    uint32_t s = queue->order.at[queue->head];
+    return meets(run, s) ? s + 1 : 0;
+}
+
+/* When the queue could start its next issue. */
 static double next_start(const struct run *run, const struct queue_state *queue) {
-    if (run->allocation->reorders) {
-        if (queue->now.all.len)
-            return queue->free;
-        return queue->later.all.len ? MAX_OF(queue->free, queue->later.all.at[0].key) : INFINITY;
-    }
     double start = own_start(run, queue);
-    if (start < INFINITY && meets(run, queue->order.at[queue->head]))
-        return MAX_OF(start, peer_start(run, queue->order.at[queue->head]));
-    return start;
+    uint32_t meeting = run->mate && start < INFINITY ? meeting_of(run, queue) : 0;
+    return meeting ? MAX_OF(start, peer_start(run, meeting - 1)) : start;
 }
 
 /* Whether nothing but the other core keeps a queue. */
@@ -402,6 +417,11 @@ static bool waits_for_peer(const struct run *run) {
 static uint32_t take_next(struct run *run, struct queue_state *queue, double start) {
     if (!run->allocation->reorders)
         return queue->order.at[queue->head++];
+    if (queue->held) {
+        uint32_t s = queue->held - 1;
+        queue->held = 0;
+        return s;
+    }
     while (queue->later.all.len && queue->later.all.at[0].key <= start) {
         uint32_t s = heap_pop(&queue->later).issue;
         heap_push(&queue->now, (struct entry){.issue = s});
@@ -441,7 +461,7 @@ static void note_meeting(struct run *run, uint32_t s, double own, double start) 
 static void note_cause(struct run *run, uint32_t s, const struct queue_state *queue) {
     if (queue->free > run->issues[s].ready)
         blame_again(run, s, queue->last, DEVICE_WAIT_QUEUE, run->issues[s].ready);
-    if (is_dma(run, s) && !run->allocation->reorders) {
+    if (is_dma(run, s) && !run->allocation->legacy) {
         enum nki_engine issuer = (enum nki_engine)run->issues[s].issuer;
         if (run->issuer_free[issuer] > MAX_OF(run->issues[s].ready, queue->free))
             blame_again(run, s, run->issuer_last[issuer], DEVICE_WAIT_ISSUER, run->issues[s].ready);
@@ -486,13 +506,31 @@ static void run_issue(struct run *run, struct queue_state *queue, uint32_t s, do
     run->time->visible[s] = run->now.visible;
 }
 
-static bool advance(struct run *run) {
+/* What a step came to: nothing can start; a queue has come to an issue that meets the other core,
+ * and waits there; an issue is scheduled. */
+enum step { STEP_STUCK, STEP_HELD, STEP_DONE };
+
+/* A transfer waits for the engine that issues it. In program order own_start has seen to that. */
+static double issuer_start(const struct run *run, uint32_t s, double start) {
+    if (!is_dma(run, s) || run->allocation->legacy)
+        return start;
+    return MAX_OF(start, run->issuer_free[run->issues[s].issuer]);
+}
+
+static enum step advance(struct run *run) {
     double start;
     struct queue_state *queue = first_queue(run, &start);
     if (!queue)
-        return false;
+        return STEP_STUCK;
     double own = run->mate ? own_start(run, queue) : start;
+    bool held = queue->held != 0;
     uint32_t s = take_next(run, queue, start);
+    if (run->allocation->reorders && meets(run, s) && !held) {
+        queue->held = s + 1;
+        queue->held_at = start;
+        return STEP_HELD;
+    }
+    start = issuer_start(run, s, start);
     run->stale |= is_dma(run, s) ? DMA_QUEUES : 1u << run->issues[s].queue;
     if (run->cut_of)
         steady_note(run, s, start);
@@ -507,7 +545,7 @@ static bool advance(struct run *run) {
     if (run->allocation->reorders)
         move_window(run, s);
     settle_memory(run, s);
-    return true;
+    return STEP_DONE;
 }
 
 static void reset_residences(struct run *run) {
@@ -541,6 +579,7 @@ static void reset_engines(struct run *run) {
     for (int queue = 0; queue < QUEUE_COUNT; queue++) {
         struct queue_state *state = &run->queues[queue];
         state->head = state->later.all.len = state->now.all.len = 0;
+        state->held = 0;
         state->free = 0;
         state->last = -1;
     }
@@ -631,7 +670,7 @@ static bool force_memory(struct run *run) {
 
 /* Schedules the next issue. */
 static void go_on(struct run *run) {
-    while (!advance(run))
+    while (advance(run) == STEP_STUCK)
         if (!force_memory(run))
             HONE_BUG("the schedule is stuck");
 }
@@ -693,9 +732,9 @@ void timelines_together(struct timeline *const *times, size_t n, struct hbm *hbm
         times[k]->run->hbm = hbm;
     }
     while ((k = first_of(times, n, done)) < n) {
-        if (advance(times[k]->run))
-            done[k]++;
-        else
+        enum step step = advance(times[k]->run);
+        done[k] += step == STEP_DONE;
+        if (step == STEP_STUCK)
             force_one(times, n, done);
     }
 }

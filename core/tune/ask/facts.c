@@ -51,14 +51,12 @@ void tune_facts_limits(const char *device, struct buf *out) {
                   "- The first dimension of a tile is the partition dimension\n");
 }
 
-/* How instructions are ordered differs between the compilers of the dialects. */
+/* The compilers of both dialects schedule; only the current one can be told not to. */
 static void order_print(bool legacy, struct buf *out) {
-    buf_puts(out, legacy ? "The compiler may reorder instructions where data allow it. An "
-                           "instruction waits for its operands, for room in the memory it writes "
-                           "and for its engine.\n"
-                         : "Each engine runs its instructions in program order. An instruction "
-                           "waits for those before it on its engine, for its operands, and until "
-                           "nobody reads any more what it overwrites.\n");
+    buf_puts(out, "The compiler may reorder instructions where data allow it");
+    buf_puts(out, legacy ? ". " : ", except in `with nl.no_reorder():`. ");
+    buf_puts(out, "An instruction waits for its operands, for room in the memory it writes and for "
+                  "its engine.\n");
 }
 
 /* In the older dialect a call returns the tile that it writes, as a rule, and takes fewer. */
