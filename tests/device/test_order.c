@@ -8,22 +8,23 @@
 
 #include <stdio.h>
 
-#define HEAD                                                                                \
-    "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n@nki.jit\n"             \
-    "def kernel(a, i):\n"                                                                   \
-    "    out = nl.ndarray((1024, 512), dtype=nl.float32, buffer=nl.shared_hbm)\n"           \
-    "    def tile(dtype=nl.float32, columns=512):\n"                                        \
+#define HEAD                                                                      \
+    "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n@nki.jit\n"   \
+    "def kernel(a, i):\n"                                                         \
+    "    out = nl.ndarray((1024, 512), dtype=nl.float32, buffer=nl.shared_hbm)\n" \
+    "    def tile(dtype=nl.float32, columns=512):\n"                              \
     "        return nl.ndarray((128, columns), dtype=dtype, buffer=nl.sbuf)\n"
 
 /* Eight rows of tiles, each by Scalar, Vector and Scalar again. In program order Scalar waits for
  * Vector in each row before it begins the next one. */
-#define ROWS(indent)                                                             \
-    indent "for k in range(8):\n" indent "    x, y, z, w = tile(), tile(), tile(), tile()\n" \
-    indent "    nisa.dma_copy(dst=x, src=a[k * 128:(k + 1) * 128, :])\n"         \
-    indent "    nisa.activation(dst=y, op=nl.exp, data=x)\n"                     \
-    indent "    nisa.tensor_tensor(dst=z, data1=y, data2=y, op=nl.multiply)\n"   \
-    indent "    nisa.activation(dst=w, op=nl.exp, data=z)\n"                     \
-    indent "    nisa.dma_copy(dst=out[k * 128:(k + 1) * 128, :], src=w)\n"
+#define ROWS(indent)                                                                  \
+    indent "for k in range(8):\n" indent                                              \
+           "    x, y, z, w = tile(), tile(), tile(), tile()\n" indent                 \
+           "    nisa.dma_copy(dst=x, src=a[k * 128:(k + 1) * 128, :])\n" indent       \
+           "    nisa.activation(dst=y, op=nl.exp, data=x)\n" indent                   \
+           "    nisa.tensor_tensor(dst=z, data1=y, data2=y, op=nl.multiply)\n" indent \
+           "    nisa.activation(dst=w, op=nl.exp, data=z)\n" indent                   \
+           "    nisa.dma_copy(dst=out[k * 128:(k + 1) * 128, :], src=w)\n"
 static const char rows[] = HEAD ROWS("    ") "    return out\n";
 static const char kept[] = HEAD "    with nl.no_reorder():\n" ROWS("        ") "    return out\n";
 
@@ -73,10 +74,8 @@ static struct timed time_text(const char *text, int cores, const char *without) 
     struct nki_input inputs[2] = {
         {.array = {.dtype = DTYPE_FLOAT32, .ndim = 2, .shape = {1024, 512}}},
         {.array = {.dtype = DTYPE_INT32, .ndim = 2, .shape = {128, 1}}}};
-    struct nki_specialise_options options = {.generation = generation->generation,
-                                             .inputs = inputs,
-                                             .n_inputs = 2,
-                                             .grid = {cores}};
+    struct nki_specialise_options options = {
+        .generation = generation->generation, .inputs = inputs, .n_inputs = 2, .grid = {cores}};
     struct timed t = {0};
     t.tree = nki_parse("kernel.py", str_of(text), &t.diags);
     t.program = nki_specialise(t.tree, &options, &t.diags);

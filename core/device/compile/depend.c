@@ -213,14 +213,15 @@ static void list_consumers(struct depends *depends) {
         }
 }
 
-/* ---- what keeps its order -------------------------------------------------------------------- */
+/* ---- what keeps its order ------------------------------------------------------------------- */
 
 /* Where queues may reorder: per queue, what has to be kept in order. */
 struct fences {
-    uint32_t fence[QUEUE_COUNT];                  /* the last issue that nothing passes, + 1; 0 */
-    VEC(uint32_t) since[QUEUE_COUNT];             /* issues since then */
-    uint32_t group[QUEUE_COUNT], of[QUEUE_COUNT]; /* the last one in a no_reorder block, and which */
-    uint32_t meeting;                             /* the last one that meets the other core, + 1 */
+    uint32_t fence[QUEUE_COUNT];      /* the last issue that nothing passes, + 1; 0 */
+    VEC(uint32_t) since[QUEUE_COUNT]; /* issues since then */
+    uint32_t group[QUEUE_COUNT],
+        of[QUEUE_COUNT]; /* the last one in a no_reorder block, and which */
+    uint32_t meeting;    /* the last one that meets the other core, + 1 */
 };
 
 static void fences_free(struct fences *fences) {
@@ -230,7 +231,8 @@ static void fences_free(struct fences *fences) {
 
 /* Whether nothing of its engine passes the instruction: those that go by what a register holds, and
  * what sets one or branches. No operand says which those are. */
-static bool is_fence(const struct nki_instr *instr, const struct block_operand *operands, size_t n) {
+static bool is_fence(const struct nki_instr *instr, const struct block_operand *operands,
+                     size_t n) {
     if (instr->op == NKI_OP_REGISTER_LOAD || instr->op == NKI_OP_REGISTER_STORE ||
         instr->op == NKI_OP_REGISTER_MATH || instr->op == NKI_OP_LOOP_BRANCH)
         return true;

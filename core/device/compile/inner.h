@@ -98,10 +98,10 @@ struct allocation {
     bool packs;                          /* short runs of a transfer share packets */
     bool legacy;                         /* the dialect that its compiler places and orders */
     bool dma_order;
-    bool reorders;                       /* the compiler may reorder */
-    uint32_t window;                     /* how far: so many issues past the oldest not done */
-    struct nki_fold *folds;              /* of the program, in their shortest periods */
-    VEC(struct gap) gaps;                /* one for each fold of the program */
+    bool reorders;                 /* the compiler may reorder */
+    uint32_t window;               /* how far: so many issues past the oldest not done */
+    struct nki_fold *folds;        /* of the program, in their shortest periods */
+    VEC(struct gap) gaps;          /* one for each fold of the program */
     VEC(struct balance) balances;  /* at the start of each period of each gap, and behind the gap */
     bool *hides;                   /* per instruction: it is of a hidden period; NULL: none is */
     bool is_foldable;              /* nothing but steady schedules stands against leaving out */
@@ -172,7 +172,7 @@ struct transfer {
     uint64_t bytes;   /* bytes moved */
     uint64_t descriptors;
     bool reads_hbm, writes_hbm;
-    bool software; /* GpSimd writes its descriptors: .. */
+    bool software;    /* GpSimd writes its descriptors: .. */
     uint64_t written; /* .. one for each partition, however many runs lie in it */
 };
 /* Who makes the descriptors of transfer i, as far as the kernel says it (NKI DGE guide). */

@@ -73,8 +73,8 @@ struct queue_state {
     VEC(uint32_t) order; /* its issues, where it may not reorder */
     size_t head;
     struct heap later, now; /* ready issues: `later` by time, `now` by number */
-    uint32_t held;          /* where it may reorder: the issue, + 1, that it has come to and that .. */
-    double held_at;         /* .. waits for the other core since then; 0: none */
+    uint32_t held;  /* where it may reorder: the issue, + 1, that it has come to and that .. */
+    double held_at; /* .. waits for the other core since then; 0: none */
     double free;
     int32_t last;
 };
