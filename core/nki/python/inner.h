@@ -339,8 +339,8 @@ bool import_module(struct interp *in, const struct nki_node *node, struct str pa
 enum flow exec_import(struct interp *in, const struct nki_node *stmt);
 enum flow exec_import_from(struct interp *in, const struct nki_node *stmt);
 bool module_is_unknown(struct value value);
-/* What the names of all files hold before the kernel is called; afterwards, the first name whose
- * value the call changed becomes program->kept. Python keeps it for the next call. */
+/* kept.c. What the names of all files hold before the kernel is called; afterwards, the first name
+ * whose value the call changed becomes program->kept. Python keeps it for the next call. */
 void kept_begin(struct interp *in);
 void kept_end(struct interp *in);
 
@@ -352,7 +352,7 @@ void store_ref(struct interp *in, struct ref ref, struct value value);
 bool eval(struct interp *in, const struct nki_node *node, struct value *result);
 bool eval_truth(struct interp *in, const struct nki_node *node, bool *truth);
 bool eval_key(struct interp *in, const struct nki_node *node, struct value *key);
-/* interp_comp.c */
+/* interp_loop.c */
 bool eval_comprehension(struct interp *in, const struct nki_node *node, struct value *result);
 
 /* interp_ops.c */
@@ -429,6 +429,9 @@ enum flow exec_block(struct interp *in, const struct nki_list *body);
 enum flow exec(struct interp *in, const struct nki_node *stmt);
 bool assign_target(struct interp *in, const struct nki_node *target, struct value value);
 
+/* interp_match.c */
+enum flow exec_match(struct interp *in, const struct nki_node *stmt);
+
 /* interp_loop.c: iterates without making a list, where that is possible. */
 struct iteration {
     struct value over;
@@ -437,8 +440,6 @@ struct iteration {
 };
 bool iterate(struct interp *in, const struct nki_node *node, struct value over,
              struct iteration *it);
-bool iterate_next(struct iteration *it, struct interp *in, struct value *item);
-int64_t iterate_length(const struct iteration *it);
 enum flow exec_for(struct interp *in, const struct nki_node *stmt);
 enum flow exec_while(struct interp *in, const struct nki_node *stmt);
 
@@ -481,8 +482,9 @@ bool instantiate(struct interp *in, const struct call *call, struct value_class 
                  struct value *result);
 struct value_class *class_new(struct interp *in, const char *name, struct value_class *base);
 struct value object_new(struct interp *in, struct value_class *cls);
-/* argument.c: what an argument of the kernel is in Python. A class that the kernel's file knows by
- * name is that one, otherwise a plain one with the same fields. False when an error was reported.
+/* specialise.c: what an argument of the kernel is in Python. A class that the kernel's file knows
+ * by name is that one, otherwise a plain one with the same fields. False when an error was
+ * reported.
  */
 bool argument_value(struct interp *in, const struct nki_node *node, const struct nki_input *input,
                     size_t index, struct str name, struct value *result);
@@ -507,6 +509,9 @@ bool format_braces(struct interp *in, const struct call *call, struct str format
 struct value value_text(struct interp *in, const char *format, ...) CC_PRINTF(2, 3);
 struct value value_take(struct interp *in, struct buf *buf); /* takes the text, frees *buf */
 uint64_t value_hash(struct value value);
+/* Makes the dict hold these pairs, whose keys differ, and nothing else. */
+void value_dict_assign(struct interp *in, struct value_dict *dict, const struct value_pair *pairs,
+                       size_t n);
 bool value_same(struct value a, struct value b); /* Python's `is` */
 struct value value_range_of(struct interp *in, int64_t start, int64_t stop, int64_t step);
 struct value_seq *seq_new(struct interp *in, size_t n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statements: one function for each kind of node, behind one dispatch. Loops are in interp_loop.c,
- * definitions in interp_class.c, exceptions in interp_except.c, imports in interp_import.c. */
+ * definitions in interp_class.c, exceptions in interp_except.c, imports in interp_import.c, match
+ * in interp_match.c. */
 #include "nki/python/inner.h"
 
 /* The name that an assignment gives its value, for labels: `x = ..`, `x[..] = ..`, `self.x =
@@ -378,6 +379,7 @@ static enum flow (*const statements[NKI_KIND_COUNT])(struct interp *, const stru
     [NKI_WITH] = exec_with,
     [NKI_RAISE] = exec_raise,
     [NKI_TRY] = exec_try,
+    [NKI_MATCH] = exec_match,
     [NKI_ASSERT] = exec_assert,
     [NKI_IMPORT] = exec_import,
     [NKI_IMPORT_FROM] = exec_import_from,
