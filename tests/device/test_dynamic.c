@@ -36,15 +36,16 @@ struct made {
     struct array inputs[2];
 };
 
-static struct made make(const char *text, const int32_t *counts) {
+/* `counts`: four integers of the dtype; NULL: they are not at hand. */
+static struct made make_for(const char *release, enum dtype dtype, const char *text,
+                            const void *counts) {
     static const int32_t shape[2][2] = {{128, 4096}, {1, 4}};
     struct made m = {0};
     struct nki_input inputs[2] = {0};
     for (int i = 0; i < 2; i++) {
         inputs[i].kind = NKI_INPUT_ARRAY;
-        inputs[i].array = (struct array){.dtype = i ? DTYPE_INT32 : DTYPE_FLOAT32,
-                                         .ndim = 2,
-                                         .shape = {shape[i][0], shape[i][1]}};
+        inputs[i].array = (struct array){
+            .dtype = i ? dtype : DTYPE_FLOAT32, .ndim = 2, .shape = {shape[i][0], shape[i][1]}};
         m.inputs[i] = inputs[i].array;
         m.inputs[i].data = mem_alloc(array_bytes(&inputs[i].array), 1);
     }
@@ -52,15 +53,19 @@ static struct made make(const char *text, const int32_t *counts) {
     for (int i = 0; i < 128 * 4096; i++)
         x[i] = 1;
     if (counts)
-        memcpy(m.inputs[1].data, counts, 4 * sizeof *counts);
+        memcpy(m.inputs[1].data, counts, 4 * dtype_bytes(dtype));
     inputs[1].array.data = counts ? m.inputs[1].data : NULL;
     struct nki_specialise_options options = {
-        .generation = NKI_GEN3, .release = "0.6", .inputs = inputs, .n_inputs = 2};
+        .generation = NKI_GEN3, .release = release, .inputs = inputs, .n_inputs = 2};
     m.tree = nki_parse("kernel.py", str_of(text), &m.diags);
     m.program = nki_specialise(m.tree, &options, &m.diags);
     if (m.program)
         m.image = device_load(m.program, device_generation_of(NKI_GEN3), &m.diags);
     return m;
+}
+
+static struct made make(const char *text, const int32_t *counts) {
+    return make_for("0.6", DTYPE_INT32, text, counts);
 }
 
 static void made_free(struct made *m) {
@@ -244,6 +249,58 @@ static void test_scalars(void **state) {
                            fabs(cases[i].expected) * 1e-7);
 }
 
+/* The device traces a body once: what it counts in Python goes up once, and a warning says so. */
+static void test_traced_once(void **state) {
+    (void)state;
+    const int32_t counts[] = {4, 0, 0, 0};
+    static const struct {
+        const char *text, *name;
+        double expected;
+    } cases[] = {
+        {HEAD "    count = [3, {}]\n"
+              "    def body(i):\n"
+              "        count[0] += 1\n"
+              "        count[1][count[0]] = 1\n"
+              "        nisa.memset(dst=acc[0:1, 0:1], value=float(count[0]))\n"
+              "    nl.fori_loop(0, 5, body)\n"
+              "    assert count == [4, {4: 1}]\n" TAIL,
+         "'count'", 4},
+        {HEAD "    total = 1\n"
+              "    def body(i):\n"
+              "        nonlocal total\n"
+              "        total *= 2\n"
+              "        nisa.tensor_scalar(dst=acc, data=acc, op0=nl.add, operand0=float(total))\n"
+              "    nl.fori_loop(0, 3, body)\n"
+              "    assert total == 2\n" TAIL,
+         "'total'", 6},
+        {"rounds = 0\nclass C:\n    n = 0\n" HEAD "    c = C()\n"
+         "    def body(i):\n"
+         "        c.n = c.n + 1\n"
+         "        nisa.tensor_scalar(dst=acc, data=acc, op0=nl.add, operand0=float(c.n))\n"
+         "    nl.fori_loop(0, 3, body)\n"
+         "    assert c.n == 1\n" TAIL,
+         "'c'", 3},
+        {HEAD "    width, seen = [512], {}\n"
+              "    def body(i):\n"
+              "        for k in range(width[0] // 256):\n"
+              "            nisa.tensor_scalar(dst=acc, data=acc, op0=nl.add, operand0=1.0)\n"
+              "    nl.fori_loop(0, 3, body)\n" TAIL,
+         NULL, 6},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct made m = make(cases[i].text, counts);
+        struct err err = {0};
+        bool told = false;
+        assert_true(m.image || tells(&m, "an image"));
+        for (size_t k = 0; k < m.diags.all.len; k++)
+            told |= !strcmp(m.diags.all.at[k].code, "hone-traced-once");
+        assert_int_equal(told, cases[i].name != NULL);
+        assert_true(!told || tells(&m, cases[i].name));
+        assert_float_equal(run(&m, &err), cases[i].expected, 0);
+        made_free(&m);
+    }
+}
+
 /* A square on Scalar and a sum on Vector that share nothing: they run at once, unless the kernel
  * says that one waits. */
 #define ORDER(edge)                                                                  \
@@ -312,6 +369,7 @@ int main(void) {
         cmocka_unit_test(test_accumulators),
         cmocka_unit_test(test_inside_a_loop),
         cmocka_unit_test(test_scalars),
+        cmocka_unit_test(test_traced_once),
         cmocka_unit_test(test_orders),
         cmocka_unit_test(test_refused),
     };
