@@ -301,6 +301,80 @@ static void test_traced_once(void **state) {
     }
 }
 
+#define WIDE                                                             \
+    "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n"    \
+    "@nki.jit\n"                                                         \
+    "def kernel(x, n):\n"                                                \
+    "    w = nl.ndarray((1, 4), dtype=nl.int64, buffer=nl.sbuf)\n"       \
+    "    nisa.dma_copy(dst=w, src=n)\n"                                  \
+    "    y = nl.ndarray((1, 1), dtype=nl.int64, buffer=nl.shared_hbm)\n" \
+    "    z = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.shared_hbm)\n" \
+    "    t = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)\n" \
+    "    s = nisa.scalar_load(w[0:1, 1:2])\n"
+
+/* Of int64: more than 32 bits in sums, in HBM, in what is copied; int32 gets what it can hold. */
+static void test_wide(void **state) {
+    (void)state;
+    const int64_t counts[] = {3, 5000000001, -7, 2};
+    const struct {
+        const char *text;
+        int64_t expected;
+    } cases[] = {
+        {WIDE "    nisa.scalar_store(y, s * 3 - 1)\n    return y\n", 15000000002},
+        {WIDE "    nisa.scalar_store(w[0:1, 0:1], -s)\n"
+              "    nisa.dma_copy(dst=y, src=w[0:1, 0:1])\n    return y\n",
+         -5000000001},
+        {WIDE "    nisa.dma_copy(dst=y, src=n[0:1, 1:2])\n    return y\n", 5000000001},
+        {WIDE "    nisa.dma_copy(dst=z, src=n[0:1, 1:2])\n    return z\n", INT32_MAX},
+        {WIDE "    s = nisa.scalar_load(n[0:1, 3:4]) - 1\n"
+              "    nisa.dma_copy(dst=y, src=n.ap(pattern=[[4, 1], [1, 1]], offset=0,\n"
+              "                                 scalar_offset=s, indirect_dim=1))\n"
+              "    return y\n",
+         5000000001},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct made m = make_for("0.7", DTYPE_INT64, cases[i].text, counts);
+        struct array output = {0};
+        struct err err = {0};
+        assert_true(m.image || tells(&m, "an image"));
+        if (!device_execute(m.image, m.inputs, 2, &output, NULL, &err))
+            fail_msg("%zu: %s", i, err.text);
+        int64_t found = output.dtype == DTYPE_INT32 ? *(const int32_t *)output.data
+                                                    : *(const int64_t *)output.data;
+        assert_int_equal(found, cases[i].expected);
+        free(output.data);
+        made_free(&m);
+    }
+}
+
+static void test_wide_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *release, *text, *why;
+    } cases[] = {
+        {"0.6", WIDE "    return y\n", "int64, which the device does not have"},
+        {"0.7", WIDE "    nisa.memset(dst=w, value=1)\n    return y\n",
+         "no engine computes with 64-bit types"},
+        {"0.7", WIDE "    nl.fori_loop(0, s, lambda i: None)\n    return y\n",
+         "of a loop is of int32"},
+        {"0.7",
+         WIDE "    nisa.tensor_copy(dst=t[:, 0:1], src=t.ap(pattern=[[512, 128], [1, 1]], "
+              "offset=0,\n        scalar_offset=s, indirect_dim=1))\n    return y\n",
+         "addresses HBM only"},
+        {"0.7", WIDE "    nisa.scalar_store(z, s)\n    return y\n", "they have one width"},
+        {"0.7",
+         WIDE "    r = nisa.register_alloc()\n"
+              "    nisa.register_load(r, w[0:1, 0:1])\n    return y\n",
+         "a register has 32 bits"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct made m = make_for(cases[i].release, DTYPE_INT64, cases[i].text, NULL);
+        assert_null(m.image);
+        assert_true(tells(&m, cases[i].why));
+        made_free(&m);
+    }
+}
+
 /* A square on Scalar and a sum on Vector that share nothing: they run at once, unless the kernel
  * says that one waits. */
 #define ORDER(edge)                                                                  \
@@ -370,6 +444,8 @@ int main(void) {
         cmocka_unit_test(test_inside_a_loop),
         cmocka_unit_test(test_scalars),
         cmocka_unit_test(test_traced_once),
+        cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_wide_refused),
         cmocka_unit_test(test_orders),
         cmocka_unit_test(test_refused),
     };
