@@ -487,6 +487,8 @@ static void note_written(struct check *c) {
     for (size_t k = 0; k < n; k++)
         if (operands[k].is_dst && operands[k].ap->storage < c->program->storages.len)
             c->written[operands[k].ap->storage] = true;
+        else if (operands[k].is_dst) /* any tile may be what it would have written */
+            memset(c->written, true, c->program->storages.len);
 }
 
 static bool check_places(struct check *c) {

@@ -158,6 +158,7 @@ struct tensor *tensor_new(struct interp *in, const struct nki_node *node,
                        .dtype = request->dtype,
                        .space = request->space,
                        .scope = request->space == NKI_HBM ? 0 : interp_scope(in),
+                       .branch = request->space == NKI_HBM ? 0 : interp_branch(in),
                        .n_dims = (uint8_t)request->n_dims};
     lay_out(&t, request);
     nki_storage_add(program, &storage);

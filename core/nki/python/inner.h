@@ -63,6 +63,11 @@ struct cell {
     };
     struct scope *scope; /* FUNCTION_DEF, LAMBDA, CLASS_DEF, comprehensions */
     bool irregular;      /* FOR: its rounds are not known to be alike */
+    enum by_index {
+        BY_INDEX_UNKNOWN,
+        BY_INDEX_NO,
+        BY_INDEX_YES
+    } by_index; /* IF: whether its test asks for the index of a loop whose tiles end with it */
 };
 
 enum scope_kind { SCOPE_MODULE, SCOPE_FUNCTION, SCOPE_CLASS, SCOPE_BLOCK };
@@ -232,10 +237,11 @@ struct interp {
     struct str target;                  /* ... and to what */
     const char *stack_base;
     int depth;
-    int tolerant;         /* > 0: at module level, where errors are put off */
-    int on_device;        /* > 0: within loops that stay loops on the device */
-    VEC(uint32_t) scopes; /* loops whose tiles end with them, by number, and how many there were */
-    uint32_t n_scopes;
+    int tolerant;                  /* > 0: at module level, where errors are put off */
+    int on_device;                 /* > 0: within loops that stay loops on the device */
+    VEC(uint32_t) scopes;          /* loops whose tiles end with them, by number .. */
+    VEC(uint32_t) branches;        /* .. and branches by their index */
+    uint32_t n_scopes;             /* how many of both there were */
     VEC(struct open_round) rounds; /* that are being evaluated, of loops in any order */
     uint32_t n_round_loops;
     bool for_all_rounds; /* what is made belongs to none of them */
@@ -432,14 +438,12 @@ bool assign_target(struct interp *in, const struct nki_node *target, struct valu
 /* interp_match.c */
 enum flow exec_match(struct interp *in, const struct nki_node *stmt);
 
-/* interp_loop.c: iterates without making a list, where that is possible. */
+/* interp_loop.c: how far a loop has come. */
 struct iteration {
     struct value over;
     int64_t at, length;
     const struct value_seq *items;
 };
-bool iterate(struct interp *in, const struct nki_node *node, struct value over,
-             struct iteration *it);
 enum flow exec_for(struct interp *in, const struct nki_node *stmt);
 enum flow exec_while(struct interp *in, const struct nki_node *stmt);
 
@@ -482,12 +486,6 @@ bool instantiate(struct interp *in, const struct call *call, struct value_class 
                  struct value *result);
 struct value_class *class_new(struct interp *in, const char *name, struct value_class *base);
 struct value object_new(struct interp *in, struct value_class *cls);
-/* specialise.c: what an argument of the kernel is in Python. A class that the kernel's file knows
- * by name is that one, otherwise a plain one with the same fields. False when an error was
- * reported.
- */
-bool argument_value(struct interp *in, const struct nki_node *node, const struct nki_input *input,
-                    size_t index, struct str name, struct value *result);
 
 /* interp_except.c */
 enum flow exec_raise(struct interp *in, const struct nki_node *stmt);

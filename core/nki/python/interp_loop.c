@@ -166,8 +166,9 @@ bool interp_items(struct interp *in, const struct nki_node *node, struct value v
                         value_type_name(value));
 }
 
-bool iterate(struct interp *in, const struct nki_node *node, struct value over,
-             struct iteration *it) {
+/* Begins without making a list, where that is possible. */
+static bool iterate(struct interp *in, const struct nki_node *node, struct value over,
+                    struct iteration *it) {
     *it = (struct iteration){.over = over};
     if (over.kind == VALUE_RANGE) {
         it->length = range_length(over.range);

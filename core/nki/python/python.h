@@ -170,6 +170,11 @@ struct nki_program *interp_program(struct interp *in);
 /* The loop whose tiles end with it and that is being evaluated, by a number; 0: there is none. */
 uint32_t interp_scope(const struct interp *in);
 bool interp_scope_is_open(const struct interp *in, uint32_t scope);
+/* The same of branches that depend on the index of such a loop. */
+uint32_t interp_branch(const struct interp *in);
+bool interp_branch_is_open(const struct interp *in, uint32_t branch);
+/* Whether what is evaluated is a function that the kernel calls, and no kernel itself. */
+bool interp_in_helper(const struct interp *in);
 /* A loop on the device begins (1) or ends (-1). */
 void interp_on_device(struct interp *in, int more);
 /* The body of a loop that the device traces once, and that is called here for each round. What it

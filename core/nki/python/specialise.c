@@ -18,6 +18,10 @@ static struct value_class *class_named(struct interp *in, struct str name) {
     return unit->globals.at[slot].cls;
 }
 
+static bool argument_value(struct interp *in, const struct nki_node *node,
+                           const struct nki_input *input, size_t index, struct str name,
+                           struct value *result);
+
 static struct value *items_of(struct interp *in, const struct nki_node *node,
                               const struct nki_input *input, size_t index, struct str name) {
     struct value *items = ARENA_ARRAY(in->heap, struct value, input->n_items + 1);
@@ -69,8 +73,11 @@ static struct value make_member(struct interp *in, const struct nki_input *input
     return member ? *member : items[0];
 }
 
-bool argument_value(struct interp *in, const struct nki_node *node, const struct nki_input *input,
-                    size_t index, struct str name, struct value *result) {
+/* What an argument of the kernel is in Python. A class that the kernel's file knows by name is that
+ * one, otherwise a plain one with the same fields. False when an error was reported. */
+static bool argument_value(struct interp *in, const struct nki_node *node,
+                           const struct nki_input *input, size_t index, struct str name,
+                           struct value *result) {
     if (input->kind < NKI_INPUT_TUPLE)
         return in->objects->parameter(in, node, input, index, name, result);
     const struct value *items = items_of(in, node, input, index, name);
