@@ -46,6 +46,9 @@ const struct nki_seen *older_tile(const struct older *o, const struct nki_node *
 /* The value that a name has where it is read: that of the last assignment before it in its
  * function; NULL: it is a parameter or has none. */
 const struct nki_node *older_value_of(const struct older *o, const struct nki_node *name);
+/* The value that is unpacked into a name (`p, f = value`), and at which place; NULL: none is. */
+const struct nki_node *older_unpacked(const struct older *o, const struct nki_node *name,
+                                      uint32_t *place);
 /* Whether an expression follows from the variable of a loop, or the number of a program, whatever
  * it was when the kernel was evaluated. */
 bool older_rolls(const struct older *o, const struct nki_node *node);
@@ -69,13 +72,29 @@ struct str older_text_of(const struct older *o, const struct nki_node *node);
 /* Prints from where on an index expression goes; nothing where that is 0. False: it is not known.
  * `depth`: 0; names are followed OLDER_MOST_NESTING deep. */
 enum { OLDER_MOST_NESTING = 32 };
-bool older_print_base(const struct older *o, const struct nki_node *node, int depth,
-                      struct buf *out);
+bool older_print_base(struct older *o, const struct nki_node *node, int depth, struct buf *out);
 /* offset and pattern of an index expression over its axes, or of the difference of two (b NULL: of
  * one), as affine_select and iota take them: "pattern=[[1, 512]], offset=0, channel_multiplier=1".
  * False: it is no index expression. */
 bool older_print_affine(struct older *o, const struct nki_node *a, const struct nki_node *b,
                         struct buf *out);
+
+/* ---- older_names.c --------------------------------------------------------------------------- */
+
+/* Whether an expression is an nl.arange, or of an nl.mgrid, and where it begins; *start NULL: at
+ * 0. */
+bool older_start_of(const struct older *o, const struct nki_node *node,
+                    const struct nki_node **start);
+/* Whether all this of an index expression follows from numbers in the kernel alone, so that it is
+ * the same for all inputs. */
+enum { OLDER_BEGIN = 1, OLDER_EXTENT = 2, OLDER_STEP = 4 };
+bool older_holds(const struct older *o, const struct nki_node *node, unsigned what);
+/* Asks for the names that numbers come from. */
+void older_ask_names(struct older *o);
+/* Prints from the first element of an index to behind its last one, of `n`: "128", "half",
+ * "2 * half - 1". Asks where only the inputs at hand tell. */
+void older_print_count(struct older *o, const struct nki_node *node, int64_t n, int64_t step,
+                       struct buf *out);
 
 /* ---- older_mask.c ---------------------------------------------------------------------------- */
 

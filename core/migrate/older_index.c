@@ -18,8 +18,7 @@ struct str older_text_of(const struct older *o, const struct nki_node *node) {
 }
 
 /* "a + b", "a - b"; nothing where both begin at 0. */
-static bool print_sum(const struct older *o, const struct nki_node *node, int depth,
-                      struct buf *out) {
+static bool print_sum(struct older *o, const struct nki_node *node, int depth, struct buf *out) {
     struct buf left = {0}, right = {0};
     bool minus = node->bin_op.op == NKI_SUB;
     bool ok = older_print_base(o, node->bin_op.left, depth, &left) &&
@@ -36,7 +35,7 @@ static bool print_sum(const struct older *o, const struct nki_node *node, int de
 }
 
 /* "(a + b) * 128": one side is an index, the other a number. */
-static bool print_product(const struct older *o, const struct nki_node *node, int depth,
+static bool print_product(struct older *o, const struct nki_node *node, int depth,
                           struct buf *out) {
     const struct nki_node *index =
         older_is_index(o, node->bin_op.left) ? node->bin_op.left : node->bin_op.right;
@@ -50,25 +49,11 @@ static bool print_product(const struct older *o, const struct nki_node *node, in
     return ok;
 }
 
-/* Writes where an index expression begins, as the source says it; nothing for 0. */
-bool older_print_base(const struct older *o, const struct nki_node *node, int depth,
-                      struct buf *out) {
-    const struct migrate_fact *fact = older_fact(o, node);
-    if (depth > OLDER_MOST_NESTING)
-        return false;
-    if (!older_is_index(o, node)) {
-        bool zero = node->kind == NKI_CONSTANT && node->constant.integer == 0;
-        bool tight = nki_precedence(node) >= 12;
-        if (!zero)
-            buf_printf(out, tight ? STR_FMT : "(" STR_FMT ")",
-                       STR_ARG(nki_node_text(o->m->tree, node)));
-        return true;
-    }
-    if (!fact->moves && !fact->varies && !older_rolls(o, node)) {
-        if (fact->seen.whole)
-            buf_printf(out, "%lld", (long long)fact->seen.whole);
-        return true;
-    }
+/* The same by names. False: the source does not say it. */
+static bool print_named(struct older *o, const struct nki_node *node, int depth, struct buf *out) {
+    const struct nki_node *start;
+    if (older_start_of(o, node, &start))
+        return !start || older_print_base(o, start, depth + 1, out);
     if (node->kind == NKI_BIN_OP && (node->bin_op.op == NKI_ADD || node->bin_op.op == NKI_SUB))
         return print_sum(o, node, depth + 1, out);
     if (node->kind == NKI_BIN_OP && node->bin_op.op == NKI_MUL)
@@ -79,27 +64,31 @@ bool older_print_base(const struct older *o, const struct nki_node *node, int de
     return value && older_print_base(o, value, depth + 1, out);
 }
 
-/* How far nl.arange goes, as the source says it; NULL: not found. */
-static const struct nki_node *find_count(const struct older *o, const struct nki_node *node,
-                                         int64_t count, int depth) {
-    if (depth > OLDER_MOST_NESTING || !older_is_index(o, node))
-        return NULL;
-    if (node->kind == NKI_CALL && migrate_calls(o->m, node, "nl.arange") &&
-        node->call.args.len == 1) {
-        const struct nki_node *arg = node->call.args.at[0];
-        const struct migrate_fact *fact = older_fact(o, arg);
-        bool same = fact->times && !fact->moves && fact->seen.kind == NKI_SEEN_WHOLE &&
-                    fact->seen.whole == count;
-        return same ? arg : NULL;
+/* Writes where an index expression begins, as the source says it; nothing for 0. */
+bool older_print_base(struct older *o, const struct nki_node *node, int depth, struct buf *out) {
+    const struct migrate_fact *fact = older_fact(o, node);
+    struct buf text = {0};
+    if (depth > OLDER_MOST_NESTING)
+        return false;
+    if (!older_is_index(o, node)) {
+        bool zero = node->kind == NKI_CONSTANT && node->constant.integer == 0;
+        bool tight = nki_precedence(node) >= 12;
+        if (!zero)
+            buf_printf(out, tight ? STR_FMT : "(" STR_FMT ")",
+                       STR_ARG(nki_node_text(o->m->tree, node)));
+        return true;
     }
-    if (node->kind == NKI_SUBSCRIPT)
-        return find_count(o, node->subscript.value, count, depth + 1);
-    if (node->kind == NKI_BIN_OP) {
-        const struct nki_node *left = find_count(o, node->bin_op.left, count, depth + 1);
-        return left ? left : find_count(o, node->bin_op.right, count, depth + 1);
-    }
-    const struct nki_node *value = node->kind == NKI_NAME ? older_value_of(o, node) : NULL;
-    return value ? find_count(o, value, count, depth + 1) : NULL;
+    bool one = !fact->moves && !fact->varies && !older_rolls(o, node);
+    bool fixed = one && older_holds(o, node, OLDER_BEGIN);
+    bool named = !fixed && print_named(o, node, depth, &text);
+    if (named && text.len)
+        buf_puts(out, text.at);
+    if (!named && one && fact->seen.whole)
+        buf_printf(out, "%lld", (long long)fact->seen.whole);
+    if (!named && one && !fixed)
+        older_ask_names(o);
+    buf_free(&text);
+    return named || one;
 }
 
 /* ---- slices ---------------------------------------------------------------------------------- */
@@ -123,23 +112,18 @@ static bool print_slice(struct older *o, const struct part *part, struct buf *ou
         buf_free(&base);
         return false;
     }
-    const struct nki_node *count = step == 1 ? find_count(o, part->node, n, 0) : NULL;
     buf_printf(out, "%s:", base.len ? base.at : "0");
     if (base.len)
         buf_printf(out, "%s + ", base.at);
     const char *limit = older_limit(o, part->axis);
-    bool plain = count && (count->kind == NKI_NAME || count->kind == NKI_ATTRIBUTE ||
-                           count->kind == NKI_CONSTANT);
     if (limit && step != 1) {
         buf_free(&base);
         return false;
     }
     if (limit)
         buf_puts(out, limit);
-    else if (plain)
-        buf_printf(out, STR_FMT, STR_ARG(older_text_of(o, count)));
     else
-        buf_printf(out, "%lld", (long long)((n - 1) * step + 1));
+        older_print_count(o, part->node, n, step, out);
     if (step != 1)
         buf_printf(out, ":%lld", (long long)step);
     buf_free(&base);

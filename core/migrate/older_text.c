@@ -97,6 +97,18 @@ const struct nki_node *older_value_of(const struct older *o, const struct nki_no
     return found ? value_given(found) : NULL;
 }
 
+const struct nki_node *older_unpacked(const struct older *o, const struct nki_node *name,
+                                      uint32_t *place) {
+    const struct nki_node *found = binding_of(o, name);
+    const struct nki_node *names = found ? found->parent : NULL;
+    bool is = names && names->kind == NKI_TUPLE && names->parent->kind == NKI_ASSIGN &&
+              names->parent->assign.value->kind != NKI_TUPLE;
+    for (uint32_t i = 0; is && i < names->tuple.elts.len; i++)
+        if (names->tuple.elts.at[i] == found)
+            *place = i;
+    return is ? names->parent->assign.value : NULL;
+}
+
 static bool rolls(const struct older *o, const struct nki_node *node, int depth) {
     if (depth > MOST_NESTING)
         return true;

@@ -36,15 +36,16 @@ struct made {
     struct array inputs[2];
 };
 
-static struct made make(const char *text, const int32_t *counts) {
+/* `counts`: four integers of the dtype; NULL: they are not at hand. */
+static struct made make_for(const char *release, enum dtype dtype, const char *text,
+                            const void *counts) {
     static const int32_t shape[2][2] = {{128, 4096}, {1, 4}};
     struct made m = {0};
     struct nki_input inputs[2] = {0};
     for (int i = 0; i < 2; i++) {
         inputs[i].kind = NKI_INPUT_ARRAY;
-        inputs[i].array = (struct array){.dtype = i ? DTYPE_INT32 : DTYPE_FLOAT32,
-                                         .ndim = 2,
-                                         .shape = {shape[i][0], shape[i][1]}};
+        inputs[i].array = (struct array){
+            .dtype = i ? dtype : DTYPE_FLOAT32, .ndim = 2, .shape = {shape[i][0], shape[i][1]}};
         m.inputs[i] = inputs[i].array;
         m.inputs[i].data = mem_alloc(array_bytes(&inputs[i].array), 1);
     }
@@ -52,15 +53,19 @@ static struct made make(const char *text, const int32_t *counts) {
     for (int i = 0; i < 128 * 4096; i++)
         x[i] = 1;
     if (counts)
-        memcpy(m.inputs[1].data, counts, 4 * sizeof *counts);
+        memcpy(m.inputs[1].data, counts, 4 * dtype_bytes(dtype));
     inputs[1].array.data = counts ? m.inputs[1].data : NULL;
     struct nki_specialise_options options = {
-        .generation = NKI_GEN3, .release = "0.6", .inputs = inputs, .n_inputs = 2};
+        .generation = NKI_GEN3, .release = release, .inputs = inputs, .n_inputs = 2};
     m.tree = nki_parse("kernel.py", str_of(text), &m.diags);
     m.program = nki_specialise(m.tree, &options, &m.diags);
     if (m.program)
         m.image = device_load(m.program, device_generation_of(NKI_GEN3), &m.diags);
     return m;
+}
+
+static struct made make(const char *text, const int32_t *counts) {
+    return make_for("0.6", DTYPE_INT32, text, counts);
 }
 
 static void made_free(struct made *m) {
@@ -276,6 +281,132 @@ static void test_scalars(void **state) {
                            fabs(cases[i].expected) * 1e-7);
 }
 
+/* The device traces a body once: what it counts in Python goes up once, and a warning says so. */
+static void test_traced_once(void **state) {
+    (void)state;
+    const int32_t counts[] = {4, 0, 0, 0};
+    static const struct {
+        const char *text, *name;
+        double expected;
+    } cases[] = {
+        {HEAD "    count = [3, {}]\n"
+              "    def body(i):\n"
+              "        count[0] += 1\n"
+              "        count[1][count[0]] = 1\n"
+              "        nisa.memset(dst=acc[0:1, 0:1], value=float(count[0]))\n"
+              "    nl.fori_loop(0, 5, body)\n"
+              "    assert count == [4, {4: 1}]\n" TAIL,
+         "'count'", 4},
+        {HEAD "    total = 1\n"
+              "    def body(i):\n"
+              "        nonlocal total\n"
+              "        total *= 2\n"
+              "        nisa.tensor_scalar(dst=acc, data=acc, op0=nl.add, operand0=float(total))\n"
+              "    nl.fori_loop(0, 3, body)\n"
+              "    assert total == 2\n" TAIL,
+         "'total'", 6},
+        {"rounds = 0\nclass C:\n    n = 0\n" HEAD "    c = C()\n"
+         "    def body(i):\n"
+         "        c.n = c.n + 1\n"
+         "        nisa.tensor_scalar(dst=acc, data=acc, op0=nl.add, operand0=float(c.n))\n"
+         "    nl.fori_loop(0, 3, body)\n"
+         "    assert c.n == 1\n" TAIL,
+         "'c'", 3},
+        {HEAD "    width, seen = [512], {}\n"
+              "    def body(i):\n"
+              "        for k in range(width[0] // 256):\n"
+              "            nisa.tensor_scalar(dst=acc, data=acc, op0=nl.add, operand0=1.0)\n"
+              "    nl.fori_loop(0, 3, body)\n" TAIL,
+         NULL, 6},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct made m = make(cases[i].text, counts);
+        struct err err = {0};
+        bool told = false;
+        assert_true(m.image || tells(&m, "an image"));
+        for (size_t k = 0; k < m.diags.all.len; k++)
+            told |= !strcmp(m.diags.all.at[k].code, "hone-traced-once");
+        assert_int_equal(told, cases[i].name != NULL);
+        assert_true(!told || tells(&m, cases[i].name));
+        assert_float_equal(run(&m, &err), cases[i].expected, 0);
+        made_free(&m);
+    }
+}
+
+#define WIDE                                                             \
+    "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n"    \
+    "@nki.jit\n"                                                         \
+    "def kernel(x, n):\n"                                                \
+    "    w = nl.ndarray((1, 4), dtype=nl.int64, buffer=nl.sbuf)\n"       \
+    "    nisa.dma_copy(dst=w, src=n)\n"                                  \
+    "    y = nl.ndarray((1, 1), dtype=nl.int64, buffer=nl.shared_hbm)\n" \
+    "    z = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.shared_hbm)\n" \
+    "    t = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)\n" \
+    "    s = nisa.scalar_load(w[0:1, 1:2])\n"
+
+/* Of int64: more than 32 bits in sums, in HBM, in what is copied; int32 gets what it can hold. */
+static void test_wide(void **state) {
+    (void)state;
+    const int64_t counts[] = {3, 5000000001, -7, 2};
+    const struct {
+        const char *text;
+        int64_t expected;
+    } cases[] = {
+        {WIDE "    nisa.scalar_store(y, s * 3 - 1)\n    return y\n", 15000000002},
+        {WIDE "    nisa.scalar_store(w[0:1, 0:1], -s)\n"
+              "    nisa.dma_copy(dst=y, src=w[0:1, 0:1])\n    return y\n",
+         -5000000001},
+        {WIDE "    nisa.dma_copy(dst=y, src=n[0:1, 1:2])\n    return y\n", 5000000001},
+        {WIDE "    nisa.dma_copy(dst=z, src=n[0:1, 1:2])\n    return z\n", INT32_MAX},
+        {WIDE "    s = nisa.scalar_load(n[0:1, 3:4]) - 1\n"
+              "    nisa.dma_copy(dst=y, src=n.ap(pattern=[[4, 1], [1, 1]], offset=0,\n"
+              "                                 scalar_offset=s, indirect_dim=1))\n"
+              "    return y\n",
+         5000000001},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct made m = make_for("0.7", DTYPE_INT64, cases[i].text, counts);
+        struct array output = {0};
+        struct err err = {0};
+        assert_true(m.image || tells(&m, "an image"));
+        if (!device_execute(m.image, m.inputs, 2, &output, NULL, &err))
+            fail_msg("%zu: %s", i, err.text);
+        int64_t found = output.dtype == DTYPE_INT32 ? *(const int32_t *)output.data
+                                                    : *(const int64_t *)output.data;
+        assert_int_equal(found, cases[i].expected);
+        free(output.data);
+        made_free(&m);
+    }
+}
+
+static void test_wide_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *release, *text, *why;
+    } cases[] = {
+        {"0.6", WIDE "    return y\n", "int64, which the device does not have"},
+        {"0.7", WIDE "    nisa.memset(dst=w, value=1)\n    return y\n",
+         "no engine computes with 64-bit types"},
+        {"0.7", WIDE "    nl.fori_loop(0, s, lambda i: None)\n    return y\n",
+         "of a loop is of int32"},
+        {"0.7",
+         WIDE "    nisa.tensor_copy(dst=t[:, 0:1], src=t.ap(pattern=[[512, 128], [1, 1]], "
+              "offset=0,\n        scalar_offset=s, indirect_dim=1))\n    return y\n",
+         "addresses HBM only"},
+        {"0.7", WIDE "    nisa.scalar_store(z, s)\n    return y\n", "they have one width"},
+        {"0.7",
+         WIDE "    r = nisa.register_alloc()\n"
+              "    nisa.register_load(r, w[0:1, 0:1])\n    return y\n",
+         "a register has 32 bits"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct made m = make_for(cases[i].release, DTYPE_INT64, cases[i].text, NULL);
+        assert_null(m.image);
+        assert_true(tells(&m, cases[i].why));
+        made_free(&m);
+    }
+}
+
 /* A square on Scalar and a sum on Vector that share nothing: they run at once, unless the kernel
  * says that one waits. */
 #define ORDER(edge)                                                                  \
@@ -345,6 +476,9 @@ int main(void) {
         cmocka_unit_test(test_accumulators),
         cmocka_unit_test(test_inside_a_loop),
         cmocka_unit_test(test_scalars),
+        cmocka_unit_test(test_traced_once),
+        cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_wide_refused),
         cmocka_unit_test(test_orders),
         cmocka_unit_test(test_refused),
     };

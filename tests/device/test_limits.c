@@ -307,7 +307,7 @@ static const struct rule {
     {memset_class, 0, 1, "the value 0.5 a float", "hone-dtype"},
     {later_instruction, 0, 1, "it exists from trn3 on, this is trn2", "hone-generation"},
     {later_type, 0, 1, "float8_e4m3fn_x4 needs trn3", "NCC_ESPP047"},
-    {wide_type, 0, 1, "the device has no 64-bit types", "NCC_ESPP004"},
+    {wide_type, 0, 1, "no engine computes with 64-bit types", "NCC_ESPP004"},
     {hwdge_cast, 0, 1, "hwdge cannot cast bfloat16 to float32", "hone-dtype"},
     {out_of_bounds, 36, 37, "which has 400", "err_tensor_access_out_of_bound"},
     {out_of_tile, 36, 37, "which has 100 per partition", "err_tensor_access_out_of_bound"},
@@ -509,7 +509,7 @@ static void what_a_refused_instruction_writes_counts(void **state) {
         {"elements 1 to 64", .to = 1},
         {"float64", .dtype = DTYPE_FLOAT64},
         {"and is missing", .no_source = true},
-        {"impossible shape", 1, .storage = 1u << 30}, /* what it writes is not known */
+        {"impossible shape", .storage = 1u << 30}, /* what it writes is not known */
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const struct refusal *row = &rows[i];

@@ -110,15 +110,16 @@ static const char *const seeds[] = {
     "lambda x, /, y=1: (yield)\nwhile (n := n - 1) > 0: print(n)\nelse: pass\n"
     "async def g(): await h\n",
     "a = b = c, *d = {1, 2}, {k: v for k, v in e}\na[1:2, ::3, ...] @= b if c else d\r\n"
-    "match x:\n case 1: pass\n",
+    "match x:\n case 1 | -2 if y: pass\n case {'k': [a, *_], **r} | C(b, c=d.e) as f: pass\n"
+    " case _: pass\n",
 };
 
 static const char *const scraps[] = {
-    "(",       ")",    "[",    "]",      "{",      "}",        ":",    "\n",   "\n    ",
-    "\t",      "'",    "\"",   "\"\"\"", "f'",     "{x!r:",    "\\",   "\\\n", "#",
-    ",",       "*",    "**",   "=",      ":=",     "if ",      "else", "for ", "in ",
-    "lambda ", "not ", "def ", "class ", "@",      "\xc3\xa9", "\xff", "\r\n", ";",
-    "...",     "0x",   "1_",   "e9",     "async ", "yield ",   "\f",
+    "(",      ")",  "[",        "]",    "{",      "}",      ":",      "\n",      "\n    ", "\t",
+    "'",      "\"", "\"\"\"",   "f'",   "{x!r:",  "\\",     "\\\n",   "#",       ",",      "*",
+    "**",     "=",  ":=",       "if ",  "else",   "for ",   "in ",    "lambda ", "not ",   "def ",
+    "class ", "@",  "\xc3\xa9", "\xff", "\r\n",   ";",      "match ", "case ",   "_",      "as ",
+    "...",    "0x", "1_",       "e9",   "async ", "yield ", "\f",
 };
 
 static const struct fuzz_target target = {

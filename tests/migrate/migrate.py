@@ -544,12 +544,73 @@ def writes(hone, folder):
     return []
 
 
+SHAPES = """import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+PART = 128
+
+
+@nki.jit
+def kernel(x):
+    rows, cols = x.shape
+    half = cols // 2
+    out = nl.ndarray((rows, 2 * cols), dtype=x.dtype, buffer=nl.shared_hbm)
+    i_p = nl.arange(PART)[:, None]
+    i_f = nl.arange(half)[None, :]
+    i_g = half + nl.arange(x.shape[1] // 2)[None, :]
+    for i in nl.affine_range(rows // PART):
+        p, f = nl.mgrid[0:PART, half:cols]
+        g = nl.mgrid[0:128, 0:cols // 4]
+        a = nl.load(x[i * PART + i_p, i_f])
+        b = nl.load(x[i * PART + i_p, i_g])
+        nl.store(out[i * PART + i_p, i_f], nl.load(x[i * PART + p, f]))
+        nl.store(out[i * PART + i_p, i_f + half], nl.subtract(a, b))
+        d = nl.ndarray((nl.par_dim(PART), cols), dtype=x.dtype, buffer=nl.sbuf)
+        d[i_p, 2 * i_f] = nl.copy(a)
+        d[i_p, 2 * i_f + 1] = nl.copy(b)
+        d[g.p, g.x] = nl.load(x[i * PART + g.p, g.x])
+        nl.store(out[i * PART + i_p, cols + nl.arange(cols)[None, :]], d)
+    return out
+"""
+
+
+def outputs(hone, folder, path, shape):
+    """What a kernel returns for inputs of a shape."""
+    done = subprocess.run([hone, "sim", path, "--input", "x=%s:float32" % shape, "--no-time",
+                           "--save-outputs", folder], capture_output=True, text=True, check=False)
+    if done.returncode:
+        return done.stdout + done.stderr
+    with open(os.path.join(folder, "output_0.npy"), "rb") as file:
+        return file.read()
+
+
+def shapes(hone, folder):
+    """A migrated kernel is right for other shapes than those that it was migrated with, or it is
+    asked about what is not."""
+    old, new = os.path.join(folder, "old.py"), os.path.join(folder, "new.py")
+    case = Case("", "legacy", "0.7", SHAPES)
+    _, found = run(hone, folder, case, 1000)
+    for path, text in (old, SHAPES), (new, found["source"]):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    wrong = ["shapes: %s" % found["questions"]] if found["questions"] else []
+    for shape in "128x512", "256x1024", "384x768":
+        if outputs(hone, folder, old, shape) != outputs(hone, folder, new, shape):
+            wrong.append("shapes: %s differ\n%s" % (shape, found["source"]))
+    asked = SHAPES.replace("nl.arange(x.shape[1] // 2)[None, :]", "index(cols)").replace(
+        "@nki.jit\n", "def index(n):\n    return nl.arange(n // 2)[None, :]\n\n\n@nki.jit\n")
+    _, found = run(hone, folder, Case("", "legacy", "0.7", asked), 1001)
+    if not any("the names" in str(one) for one in found["questions"]):
+        wrong.append("shapes: nothing was asked: %s\n%s" % (found["questions"], found["source"]))
+    return wrong
+
+
 def main():
     hone, wrong = sys.argv[1], []
     with tempfile.TemporaryDirectory() as folder:
         for number, case in enumerate(CASES):
             wrong += check(hone, folder, case, number)
-        wrong += usage(hone, folder) + writes(hone, folder)
+        wrong += usage(hone, folder) + writes(hone, folder) + shapes(hone, folder)
     covered = set(row for case in CASES for row in case.rows)
     wrong += ["no kernel for the row %s" % row for row in sorted(rows() - covered)]
     wrong += ["no such row: %s" % row for row in sorted(covered - rows())]

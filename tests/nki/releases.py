@@ -15,6 +15,15 @@ HEAD = ("import nki\nimport nki.isa as nisa\nimport nki.language as nl\n"
         "import nki.collectives as nccl\n")
 # What a release's page has, and the notes of a later one say that it brought.
 LATER = {("0.1", "nl.private_hbm"), ("0.4", "nl.tile_size.psum_num_banks")}
+TURNED = """
+@nki.jit
+def kernel(x):
+    out = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.shared_hbm)
+    t = nl.ndarray(%s, dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_transpose(dst=t, src=x, axes=(3, 1, 2, 0))
+    nisa.dma_copy(dst=out, src=t.reshape((128, 512)))
+    return out
+"""
 BODY = """
 @nki.jit
 def kernel(x):
@@ -136,12 +145,26 @@ class Releases(unittest.TestCase):
             (BODY % "").split("(x):\n")[1]
         self.assertTrue(run("check", annotated, "0.7")[0])
 
-    def test_int64_is_refused_by_both(self):
-        for release, why in ("0.7", "hone-gap"), ("0.6", "hone-dtype"):
-            for command in ("check", "sim --no-time")[:2 if release == "0.7" else 1]:
-                good, told = run(command, WIDE, release, "--input", "n=1x1:int64")
-                self.assertFalse(good)
-                self.assertIn(why, told)
+    def test_transposes_to_fewer_dimensions(self):
+        found = []
+        for shape in "(128, 512)", "(128, 2, 256)", "(128, 2, 1, 256)":
+            with tempfile.TemporaryDirectory() as folder:
+                good, told = run("sim --no-time", TURNED % shape, "0.3", "--input",
+                                 "x=256x2x1x128:float32", "--save-outputs", folder)
+                self.assertTrue(good, told)
+                found.append(pathlib.Path(folder, "output_0.npy").read_bytes())
+        self.assertEqual(found[0], found[2])
+        self.assertEqual(found[1], found[2])
+        self.assertFalse(run("check", TURNED % "(128, 512)", "0.4", "--input",
+                             "x=256x2x1x128:float32")[0])
+
+    def test_int64(self):
+        for command in ("check", "sim --no-time"):
+            good, told = run(command, WIDE, "0.7", "--input", "n=1x1:int64")
+            self.assertTrue(good, told)
+            good, told = run(command, WIDE, "0.6", "--input", "n=1x1:int64")
+            self.assertFalse(good)
+            self.assertIn("hone-dtype", told)
 
 
 unittest.main()

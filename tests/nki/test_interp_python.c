@@ -324,6 +324,157 @@ static void classes(void **state) {
     check(rows, COUNT_OF(rows));
 }
 
+/* What CPython makes of the same. */
+static void matches(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"def f(x):\n"
+         "    match x:\n"
+         "        case 0 | -1: return 'small'\n"
+         "        case 2.5: return 'float'\n"
+         "        case 'a' \"b\": return 'text'\n"
+         "        case True: return 'true'\n"
+         "        case None: return 'none'\n"
+         "        case _: return 'else'\n"
+         "def k():\n"
+         "    return [f(x) for x in (0, -1, 2.5, 'ab', True, None, 7, False)]\n",
+         "['small', 'small', 'float', 'text', 'true', 'none', 'else', 'small']"},
+        {"class C:\n"
+         "    red = 1\n"
+         "    blue = 2\n"
+         "def f(x):\n"
+         "    match x:\n"
+         "        case C.red: return 'red'\n"
+         "        case C.blue: return 'blue'\n"
+         "        case y: return y\n"
+         "def k():\n"
+         "    return f(1), f(2), f(3)\n",
+         "('red', 'blue', 3)"},
+        {"def f(x):\n"
+         "    match x:\n"
+         "        case []: return 'empty'\n"
+         "        case [a]: return a\n"
+         "        case (a, [b, c]): return a, b, c\n"
+         "        case [1, *_, 9]: return 'ends'\n"
+         "        case a, b, *rest: return a, b, rest\n"
+         "        case [*rest]: return rest\n"
+         "        case str(): return 'str'\n"
+         "        case _: return 'none'\n"
+         "def k():\n"
+         "    return [f(x) for x in ([], (1,), [1, (2, 3)], [1, 2, 9], (1, 2, 3, 4), range(3), "
+         "'ab', {1: 2})]\n",
+         "['empty', 1, (1, 2, 3), 'ends', (1, 2, [3, 4]), (0, 1, [2]), 'str', 'none']"},
+        {"def f(d):\n"
+         "    match d:\n"
+         "        case {'op': 'add', 'args': [a, b]}: return a + b\n"
+         "        case {'op': 'neg', **rest}: return rest\n"
+         "        case {1: x, 'y': {}}: return x\n"
+         "        case {}: return 'dict'\n"
+         "        case _: return 'no'\n"
+         "def k():\n"
+         "    return [f(x) for x in ({'op': 'add', 'args': (1, 2)}, {'op': 'neg', 'v': 3}, {1: 5, "
+         "'y': {2: 3}}, {}, {3}, [])]\n",
+         "[3, {'v': 3}, 5, 'dict', 'no', 'no']"},
+        {"from dataclasses import dataclass\n"
+         "from collections import namedtuple\n"
+         "@dataclass\n"
+         "class P:\n"
+         "    x: int\n"
+         "    y: int = 0\n"
+         "@dataclass\n"
+         "class Q(P):\n"
+         "    z: int = 4\n"
+         "class A:\n"
+         "    __match_args__ = ('n',)\n"
+         "    def __init__(self, n): self.n = n\n"
+         "N = namedtuple('N', 'a b')\n"
+         "def f(v):\n"
+         "    match v:\n"
+         "        case Q(x, z=4): return 'q', x\n"
+         "        case P(0, 0): return 'origin'\n"
+         "        case P(x, y=P() as inner): return x, inner.x\n"
+         "        case P(y=y, x=1 | 2): return y\n"
+         "        case A(int(n)): return n\n"
+         "        case A(n=str() as s): return s\n"
+         "        case N(1, b): return b\n"
+         "        case int(n) | float(n) if n > 100: return 'big'\n"
+         "        case int() | float(): return 'number'\n"
+         "        case tuple((a, b)): return a\n"
+         "        case list(l): return l\n"
+         "        case dict(): return 'dict'\n"
+         "        case bool: return 'other'\n"
+         "def k():\n"
+         "    return [f(x) for x in (Q(1), P(0), P(7, P(3)), P(2, 5), A(4), A('s'), N(1, 2), 500, "
+         "1.5, True, (8, 9), [1], {}, None)]\n",
+         "[('q', 1), 'origin', (7, 3), 5, 4, 's', 2, 'big', 'number', 'number', 8, [1], 'dict', "
+         "'other']"},
+        {"def k():\n"
+         "    out = []\n"
+         "    for i in range(6):\n"
+         "        match i:\n"
+         "            case 0: continue\n"
+         "            case n if n % 2: out.append(n)\n"
+         "            case 4: break\n"
+         "            case (2 | 3) as m:\n"
+         "                out.append(('m', m))\n"
+         "    return out, n, m\n",
+         "([1, ('m', 2), 3], 4, 2)"},
+        {"def f(x):\n"
+         "    y = 0\n"
+         "    match x:\n"
+         "        case [y, 1]: pass\n"
+         "        case (y, 2) if y > 5: pass\n"
+         "    return y\n"
+         "def k():\n"
+         "    return f([3, 1]), f([3, 9]), f([3, 2]), f([7, 2])\n",
+         "(3, 0, 3, 7)"},
+        {"def k():\n"
+         "    match = [1, 2]\n"
+         "    case = match[0]\n"
+         "    _ = 3\n"
+         "    match match, case:\n"
+         "        case [1, _], 1: got = 'a'\n"
+         "        case [1, 2], 1: got = 'b'\n"
+         "    match[0] = 5\n"
+         "    match (case):\n"
+         "        case 1: pass\n"
+         "    return match, got, _\n",
+         "([5, 2], 'a', 3)"},
+        {"from enum import Enum\n"
+         "class E(Enum):\n"
+         "    A = 'a'\n"
+         "    B = 'b'\n"
+         "def f(x):\n"
+         "    match x:\n"
+         "        case E.A: return 1\n"
+         "        case E(): return 2\n"
+         "        case -1.5 | 'é': return 3\n"
+         "        case None | (False): return 4\n"
+         "    return 5\n"
+         "def k():\n"
+         "    return [f(x) for x in (E.A, E.B, -1.5, 'é', None, False, 0)]\n",
+         "[1, 2, 3, 3, 4, 4, 5]"},
+        {"class A:\n"
+         "    pass\n"
+         "def f(x):\n"
+         "    try:\n"
+         "        match x:\n"
+         "            case A(1): return 1\n"
+         "    except TypeError:\n"
+         "        return 'type'\n"
+         "def g(x):\n"
+         "    try:\n"
+         "        match x:\n"
+         "            case f(): return 1\n"
+         "    except TypeError:\n"
+         "        return 'class'\n"
+         "def k():\n"
+         "    return f(A()), f(2), g(1)\n",
+         "('type', None, 'class')"},
+    };
+    check(rows, COUNT_OF(rows));
+}
+
 static void modules(void **state) {
     (void)state;
     static const struct row rows[] = {
@@ -439,7 +590,7 @@ static void files_beside_the_kernel_are_modules(void **state) {
           "def scale(x):\n    return x * TILE / 1\n"
           "if __name__ == '__main__':\n    TILE = 0\n");
     write(folder, "broken.py", "y = 1\nx = (\n");
-    write(folder, "gap.py", "match 1:\n    case 1: pass\n");
+    write(folder, "gap.py", "try:\n    pass\nexcept* E:\n    pass\n");
     write(folder, "later.py", "def size():\n    return SIZE\nSIZE = unknown.x\n");
     write(package, "__init__.py", "VERSION = 'v'\n");
     write(package, "inner.py",
@@ -462,7 +613,7 @@ static void files_beside_the_kernel_are_modules(void **state) {
     said(&diags, 1, "kernel.py", 10, "needed here");
     options.function = "g";
     assert_null(nki_specialise(tree, &options, &diags));
-    said(&diags, 2, "gap.py", 1, "hone does not know the match");
+    said(&diags, 2, "gap.py", 3, "hone does not know groups");
     said(&diags, 3, "kernel.py", 12, "needed here");
     options.function = "t"; /* it catches what Python would raise */
     nki_program_free(program = nki_specialise(tree, &options, &diags));
@@ -513,6 +664,7 @@ int main(void) {
         cmocka_unit_test(builtins),
         cmocka_unit_test(statements),
         cmocka_unit_test(classes),
+        cmocka_unit_test(matches),
         cmocka_unit_test(modules),
         cmocka_unit_test(what_is_missing_here_is_no_error_of_the_kernel),
         cmocka_unit_test(files_beside_the_kernel_are_modules),

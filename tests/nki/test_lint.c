@@ -160,6 +160,7 @@ static const struct row subset[] = {
     {"del a\n", "4:3 hone-strict-del"},
     {"raise a\n", "4:3 hone-strict-raise"},
     {"try: pass\n  finally: pass\n", "4:3 hone-strict-try"},
+    {"match a:\n    case 1: pass\n", "4:3 hone-strict-match"},
     {"import math\n", "4:3 hone-strict-import"},
     {"global x\n", "4:3 hone-strict-global"},
     {"return range(0, stop=4)\n", "4:10 hone-strict-range"},

@@ -98,6 +98,20 @@ static const struct {
      "(Try [(Expr a)] [(ExceptHandler (Tuple [B C]) d [(Expr e)]) (ExceptHandler F _ "
      "[(Expr g)]) (ExceptHandler _ _ [(Expr h)])] [(Expr i)] [(Expr j)])"},
     {"try: a\nfinally: b", "(Try [(Expr a)] [] [] [(Expr b)])"},
+    {"match a, *b:\n  case 1 | -2.5 | None: c\n  case _ if d: e",
+     "(Match (Tuple [a (Starred b)]) [(match_case (MatchOr [(MatchValue 1) (MatchValue "
+     "(UnaryOp - f2.5)) (MatchValue None)]) _ [(Expr c)]) (match_case (MatchAs _ _) d [(Expr "
+     "e)])])"},
+    {"match a:\n  case b, (c), *d: pass\n  case [*_,] | () as e: pass",
+     "(Match a [(match_case (MatchSequence [(MatchAs _ b) (MatchAs _ c) (MatchStar d)]) _ "
+     "[(Pass)]) (match_case (MatchAs (MatchOr [(MatchSequence [(MatchStar _)]) (MatchSequence "
+     "[])]) e) _ [(Pass)])])"},
+    {"match a:\n  case {'k': b.c, d.e: {}, **f}: pass\n  case G.H(1, x=(i,)): pass",
+     "(Match a [(match_case (MatchMapping [\"k\" (Attribute d e)] [(MatchValue (Attribute b c)) "
+     "(MatchMapping [] [] _)] f) _ [(Pass)]) (match_case (MatchClass (Attribute G H) [(MatchValue "
+     "1)] [(keyword_pattern x (MatchSequence [(MatchAs _ i)]))]) _ [(Pass)])])"},
+    {"match = case = _", "(Assign [match case] _)"},
+    {"match(a)[1:2]", "(Expr (Subscript (Call match [a] []) (Slice 1 2 _)))"},
     {"raise", "(Raise _ _)"},
     {"raise A from b", "(Raise A b)"},
     {"assert a, 'm'", "(Assert a \"m\")"},
@@ -193,9 +207,25 @@ static const struct {
     {"def f(a, a=1, b): pass\n",
      "1:15: a parameter without a default follows one that has a default"},
     {"def f(*): pass\n", "1:8: found ')', expected the name of a parameter"},
-    {"match x:\n    case 1:\n        pass\ny = = 1\n",
-     "1:1: hone does not know the match statement yet; use if, elif and else\n4:5: "
+    {"match x:\n    case 1 +:\n        pass\n    case 2:\n        y = = 1\nz = = 1\n",
+     "2:13: found ':', expected an expression\n5:13: found '=', expected an expression\n6:5: "
      "found '=', expected an expression"},
+    {"match x:\n    case a: pass\n    case 1: pass\n",
+     "2:10: this takes everything, so no case after it is reached"},
+    {"match x:\n    case a | 1: pass\n",
+     "2:10: this takes everything, so nothing after it is reached"},
+    {"match x:\n    case (a, a): pass\n", "2:14: the pattern binds 'a' twice"},
+    {"match x:\n    case [a] | [b]: pass\n",
+     "2:16: alternatives of a pattern bind different names"},
+    {"match x:\n    case *a, *b: pass\n    case *a: pass\n",
+     "2:14: a sequence of patterns may have one '*' only\n3:10: '*' stands in a sequence of "
+     "patterns only"},
+    {"match x:\n    case C(a=1, 2): pass\n", "2:17: a pattern by position follows one by name"},
+    {"match x:\n    case 1 + a: pass\n    case f'': pass\n    case {a: 1}: pass\n",
+     "2:10: a pattern is no expression; write the value as a literal\n3:10: a pattern cannot be "
+     "an f-string\n4:11: the key of a pattern is a literal or a name with a dot"},
+    {"match x:\n    case 1: pass\n    y = 1\n",
+     "3:5: found 'y', expected 'case' in the block of 'match'"},
     {"try:\n    a\nexcept* E:\n    b\n",
      "3:7: hone does not know groups of exceptions yet; use except"},
     {"def f[T: (int, str)](x: T): pass\nclass C[T](B): pass\n",

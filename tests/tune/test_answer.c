@@ -368,6 +368,11 @@ static void what_cannot_be_applied_says_why(void **state) {
     assert_refused(BLOCK("y = load(x, i)\nstore(y, j)\n", "z\n"),
                    "line 2 of it is \"store(y, j)\", where line 7 of the kernel is "
                    "\"store(y, i)\"");
+    assert_refused(BLOCK("for j in range(4):\ny = load(x, i)\nstore(y, i)\n", "z\n"),
+                   "line 1 of it is \"for j in range(4):\", where line 5 of the kernel is "
+                   "\"for i in range(4):\"");
+    assert_refused(BLOCK("return y\nreturn z\n", "z\n"),
+                   "line 2 of it is \"return z\", where the kernel has ended");
     assert_refused(BLOCK("        store(y, i)\n", "        store(y, i)\n        y = load(x, i)\n")
                        BLOCK("y = load(x, i)\n", "z\n"),
                    "2 times");

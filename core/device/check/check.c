@@ -232,9 +232,16 @@ static bool check_indirect(struct check *c, const struct nki_ap *ap) {
     return true;
 }
 
+/* What takes int64 where the release has it (nisa.scalar_load and scalar_store of NKI 0.7): the
+ * sequencers, and DMA, which moves it to them. */
+static bool takes_int64(const struct check *c) {
+    return c->op == NKI_OP_DMA_COPY || c->op == NKI_OP_REGISTER_LOAD ||
+           c->op == NKI_OP_REGISTER_STORE;
+}
+
 static bool check_dtype(struct check *c, const struct nki_ap *ap) {
-    if (ap->dtype == DTYPE_INT64 || ap->dtype == DTYPE_FLOAT64) {
-        check_error(c, "NCC_ESPP004", "%s is %s; the device has no 64-bit types",
+    if ((ap->dtype == DTYPE_INT64 && !takes_int64(c)) || ap->dtype == DTYPE_FLOAT64) {
+        check_error(c, "NCC_ESPP004", "%s is %s; no engine computes with 64-bit types",
                     storage_name(c, ap), dtype_name(ap->dtype));
         return false;
     }
@@ -480,6 +487,8 @@ static void note_written(struct check *c) {
     for (size_t k = 0; k < n; k++)
         if (operands[k].is_dst && operands[k].ap->storage < c->program->storages.len)
             c->written[operands[k].ap->storage] = true;
+        else if (operands[k].is_dst) /* any tile may be what it would have written */
+            memset(c->written, true, c->program->storages.len);
 }
 
 static bool check_places(struct check *c) {

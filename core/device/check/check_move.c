@@ -71,6 +71,8 @@ void check_dma(struct check *c) {
     check_priority(c, NKI_DMA_COPY_priority);
 }
 
+/* Up to NKI 0.3 dst may have fewer dimensions than src (guide to 0.4): elements of a partition
+ * follow each other in the order of the transposed ones. */
 void check_dma_transpose(struct check *c) {
     const struct nki_ap *dst = check_tile(c, NKI_DMA_TRANSPOSE_dst);
     const struct nki_ap *src = check_tile(c, NKI_DMA_TRANSPOSE_src);
@@ -79,14 +81,16 @@ void check_dma_transpose(struct check *c) {
     check_same_dtype(c, NKI_DMA_TRANSPOSE_dst, NKI_DMA_TRANSPOSE_src);
     if (check_space(c, dst) == NKI_HBM)
         check_refuse_memory(c, dst, "dst of a DMA transpose must be in SBUF");
-    if (src->n_dims < 2 || src->n_dims > 4 || dst->n_dims != src->n_dims) {
+    bool flat = !c->legacy && !nki_rule_holds(c->program->rules, NKI_RULE_TRANSPOSE_RANK) &&
+                dst->n_dims < src->n_dims;
+    if (src->n_dims < 2 || src->n_dims > 4 || (!flat && dst->n_dims != src->n_dims)) {
         check_error(c, "err_exceed_max_supported_dimension",
                     "src has %d dimensions and dst %d; equal numbers from 2 to 4 are possible",
                     src->n_dims, dst->n_dims);
         return;
     }
     static const uint8_t order[5][4] = {[2] = {1, 0}, [3] = {2, 1, 0}, [4] = {3, 1, 2, 0}};
-    for (int d = 0; d < src->n_dims; d++)
+    for (int d = 0; d < (flat ? 1 : src->n_dims); d++)
         if (dst->count[d] != src->count[order[src->n_dims][d]]) {
             check_error(c, "hone-shape", "dimension %d of dst is %d, transposing src makes it %d",
                         d, dst->count[d], src->count[order[src->n_dims][d]]);

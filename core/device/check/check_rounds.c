@@ -24,6 +24,7 @@
 struct past {
     const struct nki_ap *ap;
     uint32_t instr, round;
+    bool plain; /* it does not read what it overwrites, and has no mask */
 };
 
 /* What is known of a storage. */
@@ -32,7 +33,7 @@ struct seen {
     VEC(struct past) writes; /* in HBM: all of the outermost loop .. */
     uint32_t outermost;      /* .. of this number */
     uint8_t *bits;           /* .. what they wrote; NULL: not yet */
-    bool told, told_unseen;
+    bool told, told_last, told_unseen;
 };
 
 struct walk {
@@ -187,7 +188,7 @@ static bool note_store(struct walk *w, const struct nki_ap *ap) {
         !look_back(w, seen, ap))
         return false;
     check_elements_add(&all, ap);
-    *vec_push(&seen->writes) = (struct past){ap, w->instr, w->round};
+    *vec_push(&seen->writes) = (struct past){ap, w->instr, w->round, true};
     return true;
 }
 
@@ -363,14 +364,82 @@ static void note_read(struct walk *w, const struct nki_ap *ap) {
     seen->told = true;
 }
 
-static void note_write(struct walk *w, const struct nki_ap *ap) {
-    struct past past = {ap, w->instr, w->round};
+/* ---- what the last round leaves -------------------------------------------------------------- */
+
+/* The outermost round around `round` whose loop the reader is not in; NULL: there is none. */
+static const struct nki_round *ended_of(const struct walk *w, uint32_t round) {
+    uint32_t path[MOST_DEPTH], own[MOST_DEPTH];
+    int n = path_of(w->program, round, path), m = path_of(w->program, w->round, own);
+    for (int i = 0; i < n; i++) {
+        const struct nki_round *one = &w->program->rounds.at[path[i]];
+        if (i >= m || one->loop != w->program->rounds.at[own[i]].loop)
+            return one;
+    }
+    return NULL;
+}
+
+static bool is_of_loop(const struct walk *w, uint32_t round, uint32_t loop) {
+    uint32_t path[MOST_DEPTH];
+    for (int n = path_of(w->program, round, path); n > 0; n--)
+        if (w->program->rounds.at[path[n - 1]].loop == loop)
+            return true;
+    return false;
+}
+
+static void warn_last(struct walk *w, uint32_t storage, const struct nki_round *const apart[2]) {
+    struct buf text = {0};
+    print_rounds(w->program, apart, &text);
+    device_report(w->program, w->diags, DIAG_WARNING, w->program->instrs.at[w->instr].loc,
+                  "hone-last-round",
+                  "%s both write `%s`, which is read here, behind the loop; they may run in any "
+                  "order, so either may be the last: use nl.sequential_range, or write to another "
+                  "place in each",
+                  text.at, w->program->storages.at[storage]->name);
+    buf_free(&text);
+}
+
+/* A tile is read behind a loop in any order, of which two rounds wrote all that is read. */
+static void note_last(struct walk *w, const struct nki_ap *ap) {
+    struct seen *seen = w->seen[ap->storage];
+    if (!seen || seen->told_last || !seen->past.len || ap->indirect ||
+        w->program->storages.at[ap->storage]->space == NKI_HBM)
+        return;
+    const struct past *last = &seen->past.at[seen->past.len - 1];
+    bool known = last->round && last->round != NKI_ROUND_UNKNOWN && last->plain;
+    const struct nki_round *ended = known ? ended_of(w, last->round) : NULL;
+    if (!ended || ended->is_program || !same_pattern(last->ap, ap))
+        return;
+    for (size_t i = seen->past.len - 1; i-- > 0;) {
+        const struct past *past = &seen->past.at[i];
+        const struct nki_round *apart[2];
+        if (!may_look(w, ap->storage, 1) || !is_of_loop(w, past->round, ended->loop) ||
+            !past->plain || !same_pattern(past->ap, ap))
+            return;
+        if (!are_apart(w->program, past->round, last->round, apart) ||
+            apart[0]->loop != ended->loop)
+            continue;
+        warn_last(w, ap->storage, apart);
+        seen->told_last = true;
+        return;
+    }
+}
+
+static void note_write(struct walk *w, const struct nki_ap *ap, bool plain) {
+    struct past past = {ap, w->instr, w->round, plain};
     *vec_push(&seen_of(w, ap->storage)->past) = past;
     *latest_of(w, ap) = past;
 }
 
 /* ---- the program ------------------------------------------------------------------------------
  */
+
+/* Whether the instruction reads where it writes: a sum, or another step from the last value. */
+static bool reads(const struct device_operand *operands, size_t n, const struct nki_ap *written) {
+    for (size_t k = 0; k < n; k++)
+        if (operands[k].is_src && operands[k].ap->storage == written->storage)
+            return true;
+    return false;
+}
 
 /* False after an error. */
 static bool look_at(struct walk *w) {
@@ -381,12 +450,16 @@ static bool look_at(struct walk *w) {
         if (!operands[k].is_dst && w->round && w->round != NKI_ROUND_UNKNOWN &&
             !is_sum(instr, operands[k].ap))
             note_read(w, operands[k].ap);
+    for (size_t k = 0; k < n; k++)
+        if (operands[k].is_src && !operands[k].is_dst)
+            note_last(w, operands[k].ap);
     for (size_t k = 0; k < n; k++) {
         const struct nki_ap *ap = operands[k].ap;
         bool plain = !operands[k].is_src && !ap->indirect && instr->op == NKI_OP_DMA_COPY;
         if (!operands[k].is_dst)
             continue;
-        note_write(w, ap);
+        bool sums = operands[k].is_src || instr->more->mask || reads(operands, n, ap);
+        note_write(w, ap, !sums && instr->op != NKI_OP_MEMSET);
         if (plain && w->program->storages.at[ap->storage]->space == NKI_HBM && !note_store(w, ap))
             return false;
     }

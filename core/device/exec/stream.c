@@ -137,12 +137,32 @@ static void copy_runs(struct exec *x, struct walk *walk, const struct view *dst,
     } while (walk_next(walk));
 }
 
+/* To or from int64, which floats do not hold. Like other conversions this one saturates. */
+static void copy_wide(struct exec *x, const struct view *dst, const struct view *src) {
+    size_t n = (size_t)view_count(src);
+    int64_t *values = arena_alloc(x->scratch, n, sizeof *values);
+    bool is_signed = dtype_kind(dst->dtype) == 'i';
+    int bits = 8 * (int)dtype_bytes(dst->dtype) - is_signed;
+    int64_t high = bits >= 63 ? INT64_MAX : (INT64_C(1) << bits) - 1;
+    int64_t low = !is_signed ? 0 : -high - 1;
+    view_to_ints(src, values);
+    for (size_t i = 0; i < n; i++)
+        values[i] = values[i] < low ? low : values[i] > high ? high : values[i];
+    view_from_ints(dst, values);
+}
+
 bool view_copy(struct exec *x, const struct view *dst, const struct view *src) {
     struct walk walk;
     struct view copy;
     if (is_hazard(dst, src)) {
         copy = snapshot(x, src);
         src = &copy;
+    }
+    bool is_wide = dst->dtype == DTYPE_INT64 || src->dtype == DTYPE_INT64;
+    if (is_wide && dst->dtype != src->dtype && dtype_is_int(dst->dtype) &&
+        dtype_is_int(src->dtype)) {
+        copy_wide(x, dst, src);
+        return true;
     }
     if (walk_start(&walk, (const struct view *[]){dst, src}, 2, false)) {
         copy_runs(x, &walk, dst, src);

@@ -232,6 +232,7 @@ static int64_t load_int(enum dtype dtype, const void *at) {
     case DTYPE_INT16: return *(const any_i16 *)at;
     case DTYPE_UINT32: return *(const any_u32 *)at;
     case DTYPE_INT32: return *(const any_i32 *)at;
+    case DTYPE_INT64: return *(const any_i64 *)at;
     default: codecs[dtype].load(at, 0, &value, 1); return encode_i32(value);
     }
 }
@@ -242,6 +243,7 @@ static void store_int(enum dtype dtype, int64_t value, void *at) {
     case 1: *(any_u8 *)at = dtype == DTYPE_BOOL ? value != 0 : (uint8_t)value; break;
     case 2: *(any_u16 *)at = (uint16_t)value; break;
     case 4: *(any_u32 *)at = (uint32_t)value; break;
+    case 8: *(any_i64 *)at = value; break;
     default: codecs[dtype].store(&rounded, at, 0, 1);
     }
 }
@@ -270,6 +272,8 @@ void convert_copy(size_t size, const void *from, int64_t from_stride, void *to, 
     char *out = to;
     if (from_stride == (int64_t)size && to_stride == (int64_t)size)
         memmove(to, from, n * size);
+    else if (size == 8)
+        COPY_LOOP(any_i64);
     else if (size == 4)
         COPY_LOOP(any_u32);
     else if (size == 2)

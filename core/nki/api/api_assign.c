@@ -207,7 +207,7 @@ static bool into_name(struct interp *in, const struct call *call, const struct t
     if (loop->first || !site->tile) {
         site->tile = api_tile_like(in, call->node, x, NKI_SBUF, x->dtype);
         if (site->tile)
-            site->tile->scope = 0; /* it is what the loop leaves */
+            site->tile->scope = site->tile->branch = 0; /* it is what the loop leaves */
         if (!site->tile || !api_copy(in, call->node, site->tile, x, NULL))
             return false;
     } else {

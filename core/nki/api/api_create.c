@@ -236,6 +236,10 @@ static struct tensor *create(struct interp *in, const struct nki_node *node,
                      "a tensor in nl.shared_hbm is made in a loop: make it before the loop");
         return NULL;
     }
+    if (request.shared && interp_dialect(in) == NKI_DIALECT_LEGACY && interp_in_helper(in))
+        interp_warn(in, node, "hone-helper-output",
+                    "a tensor in nl.shared_hbm is made in a function that the kernel calls; NKI's "
+                    "documentation refuses that: make it in the kernel, and pass it on");
     return request.shared ? shared_tensor(in, node, &request) : tensor_new(in, node, &request);
 }
 

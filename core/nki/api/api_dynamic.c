@@ -265,11 +265,23 @@ static bool load(struct interp *in, const struct nki_node *node, const struct te
     bool known = told || number_at(in, element_at(in, ap, 0), &value);
     if (told)
         value = options->told[number].value;
+    else if (src->dtype == DTYPE_INT32) /* what an input of int64 has is cut on its way here */
+        value = MAX_OF(MIN_OF(value, INT32_MAX), INT32_MIN);
     *dst = (struct api_register){.number = interp_program(in)->n_registers++,
                                  .scalar = dst->scalar,
                                  .value = known ? value : assumed(in, node)};
     src = in_sbuf(in, node, src);
     return src && emit_on_all(in, node, dst->number, src);
+}
+
+/* A register has 32 bits. */
+static bool want_narrow(struct interp *in, const struct nki_node *node, const char *what,
+                        const struct tensor *tile) {
+    return dtype_bytes(tile->dtype) <= 4 ||
+           interp_error(in, node, "hone-dtype",
+                        "%s is %s, a register has 32 bits: nisa.scalar_load and scalar_store take "
+                        "64 bits",
+                        what, dtype_name(tile->dtype));
 }
 
 static bool isa_register_load(struct interp *in, const struct call *call, struct value *result) {
@@ -278,7 +290,8 @@ static bool isa_register_load(struct interp *in, const struct call *call, struct
     const struct tensor *src;
     size_t first = interp_program(in)->instrs.len;
     if (!api_bind(in, call, "dst, src", v) || !want_register(in, call->node, "dst", v[0], &dst) ||
-        !api_want_tensor(in, call->node, "src", v[1], &src) || !load(in, call->node, src, dst))
+        !api_want_tensor(in, call->node, "src", v[1], &src) ||
+        !want_narrow(in, call->node, "src", src) || !load(in, call->node, src, dst))
         return false;
     *result = api_instruction(in, call->node, first);
     return true;
@@ -311,7 +324,8 @@ static bool isa_register_store(struct interp *in, const struct call *call, struc
     const struct tensor *dst;
     size_t first = interp_program(in)->instrs.len;
     if (!api_bind(in, call, "dst, src", v) || !want_register(in, call->node, "src", v[1], &src) ||
-        !api_want_tensor(in, call->node, "dst", v[0], &dst) || !store(in, call->node, dst, src))
+        !api_want_tensor(in, call->node, "dst", v[0], &dst) ||
+        !want_narrow(in, call->node, "dst", dst) || !store(in, call->node, dst, src))
         return false;
     *result = api_instruction(in, call->node, first);
     return true;

@@ -94,9 +94,23 @@ static bool check_counts(struct api_build *b, const struct tensor *const *views)
     return true;
 }
 
+/* The documentation (nki.errors) has it as an error of all branches. Kernels with branches that
+ * know their way were published as running, so those by the index of a loop are warned about. */
+static void tell_branch(struct api_build *b, const struct tensor *tile) {
+    const char *name = tensor_storage(b->in, tile)->name;
+    if (!interp_branch_is_open(b->in, tile->branch))
+        interp_warn(b->in, b->node, "hone-branch-tile",
+                    "the tile %s%swas made in a branch that has ended and that depends on a loop's "
+                    "index; NKI's documentation refuses that: make it before the branch, and write "
+                    "to it there",
+                    name, name[0] ? " " : "of this operand ");
+}
+
 /* Tiles of the legacy dialect end with the loop that makes them. */
 static bool check_scopes(struct api_build *b, int n) {
     for (int k = 0; k < n; k++) {
+        if (b->tensor[k])
+            tell_branch(b, b->tensor[k]);
         if (!b->tensor[k] || interp_scope_is_open(b->in, b->tensor[k]->scope))
             continue;
         const char *name = tensor_storage(b->in, b->tensor[k])->name;
@@ -460,7 +474,7 @@ struct tensor *api_constant_tile(struct interp *in, const struct nki_node *node,
     interp_for_all_rounds(in, false);
     if (!tile)
         return NULL;
-    tile->scope = 0; /* it is made once, wherever that is */
+    tile->scope = tile->branch = 0; /* it is made once, wherever that is */
     struct api_constant *c = ARENA_NEW(interp_arena(in), struct api_constant);
     *c = (struct api_constant){
         .what = kind, .dtype = dtype, .size = size, .tile = tile, .next = api->constants};

@@ -78,15 +78,9 @@ static bool is_immutable(struct interp *in, const struct nki_node *node, struct 
     return false;
 }
 
-/* An input of 64 bits, which no operand of the device model has. */
+/* An input of 64 bits, which no operand has in this release. */
 static bool refuse_wide(struct interp *in, const struct nki_node *node, enum dtype dtype,
                         struct str name) {
-    if (dtype == DTYPE_INT64 && api_has_int64(in))
-        return interp_error(in, node, "hone-gap",
-                            "the input for '" STR_FMT "' is int64, which NKI takes for "
-                            "nisa.scalar_load and scalar_store; hone's device model has no 64-bit "
-                            "types yet: pass it as int32 here",
-                            STR_ARG(name));
     return interp_error(in, node, "hone-dtype",
                         "the input for '" STR_FMT "' is %s, which the device does not have: pass "
                         "it as %s",
@@ -105,7 +99,7 @@ static bool array_parameter(struct interp *in, const struct nki_node *node,
                             "number instead",
                             STR_ARG(name));
     }
-    if (array->dtype == DTYPE_FLOAT64 || array->dtype == DTYPE_INT64)
+    if (array->dtype == DTYPE_FLOAT64 || (array->dtype == DTYPE_INT64 && !api_has_int64(in)))
         return refuse_wide(in, node, array->dtype, name);
     struct tensor_request request = {.space = NKI_HBM,
                                      .dtype = array->dtype,

@@ -288,6 +288,17 @@ static bool nl_range(struct interp *in, const struct call *call, struct value *r
     return true;
 }
 
+/* The body is traced once on the device, so what it counts in Python is counted once. */
+static void tell_traced(struct interp *in, const struct call *call, const char *loop,
+                        struct interp_traced *traced) {
+    struct str name;
+    if (interp_traced_next(in, traced, &name))
+        interp_warn(in, call->node, "hone-traced-once",
+                    "the body of %s changes '" STR_FMT "', which Python keeps: the body is traced "
+                    "once, so it changes once, not in every round",
+                    loop, STR_ARG(name));
+}
+
 /* Loops of the device are run here: their index takes its values one after the other. */
 static bool nl_fori_loop(struct interp *in, const struct call *call, struct value *result) {
     struct value v[4], ignored, decides = NONE_VALUE;
@@ -304,8 +315,10 @@ static bool nl_fori_loop(struct interp *in, const struct call *call, struct valu
     if (!api_loop_begin(in, call->node))
         return false;
     bool good = true;
+    struct interp_traced *traced = interp_traced_begin(in, v[2]);
     for (int64_t i = low; good && i < high; i += step) {
         struct value index = api_scalar_index(in, call->node, i);
+        interp_traced_round(in, traced);
         good = api_loop_round(in, call->node, decides) && interp_spend(in, call->node, 1) &&
                interp_call(in, call->node, v[2], &index, 1, &ignored);
         if (good && ignored.kind != VALUE_NONE && ignored.kind != VALUE_INSTRUCTION)
@@ -314,8 +327,10 @@ static bool nl_fori_loop(struct interp *in, const struct call *call, struct valu
                                 "what a round leaves is in tiles that are made before the loop",
                                 value_type_name(ignored));
         decides = NONE_VALUE;
+        tell_traced(in, call, "nl.fori_loop", traced);
         api_loop_next(in);
     }
+    interp_traced_end(traced);
     good = good && api_loop_round(in, call->node, decides);
     api_loop_end(in);
     return good;
@@ -330,19 +345,23 @@ static bool nl_while_loop(struct interp *in, const struct call *call, struct val
         return false;
     struct value reg = v[0];
     bool good = api_loop_begin(in, call->node);
+    struct interp_traced *traced = interp_traced_begin(in, v[1]);
     while (good) {
-        if (!api_register_value(in, reg, &holds))
-            return interp_error(in, call->node, "hone-argument",
-                                "nl.while_loop goes on while a register is not 0; found %s",
-                                value_type_name(reg));
-        good = api_loop_round(in, call->node, reg);
+        good = api_register_value(in, reg, &holds) ||
+               interp_error(in, call->node, "hone-argument",
+                            "nl.while_loop goes on while a register is not 0; found %s",
+                            value_type_name(reg));
+        good = good && api_loop_round(in, call->node, reg);
         if (!good || !holds)
             break;
         struct value argument = reg;
+        interp_traced_round(in, traced);
         good = interp_spend(in, call->node, 1) &&
                interp_call(in, call->node, v[1], &argument, 1, &reg);
+        tell_traced(in, call, "nl.while_loop", traced);
         api_loop_next(in);
     }
+    interp_traced_end(traced);
     api_loop_end(in);
     return good;
 }

@@ -92,11 +92,10 @@ static bool check_request(struct interp *in, const struct nki_node *node,
                             "the block dimensions make %lld tiles: too many", (long long)blocks);
     if (request->n_dims == 0)
         return interp_error(in, node, "hone-shape", "a tensor needs at least one dimension");
-    if (request->dtype == DTYPE_INT64 && api_has_int64(in))
-        return interp_error(in, node, "hone-gap",
-                            "NKI takes int64 for nisa.scalar_load and scalar_store; hone's device "
-                            "model has no 64-bit types yet: use int32 here");
-    if (dtype_bytes(request->dtype) == 8 || request->dtype == DTYPE_NONE)
+    bool is_wide = dtype_bytes(request->dtype) == 8;
+    if (request->dtype == DTYPE_INT64)
+        is_wide = !api_has_int64(in);
+    if (is_wide || request->dtype == DTYPE_NONE)
         return interp_error(in, node, "hone-dtype",
                             "dtype %s does not exist on the device: use a type of "
                             "at most 32 bits",
@@ -159,6 +158,7 @@ struct tensor *tensor_new(struct interp *in, const struct nki_node *node,
                        .dtype = request->dtype,
                        .space = request->space,
                        .scope = request->space == NKI_HBM ? 0 : interp_scope(in),
+                       .branch = request->space == NKI_HBM ? 0 : interp_branch(in),
                        .n_dims = (uint8_t)request->n_dims};
     lay_out(&t, request);
     nki_storage_add(program, &storage);

@@ -92,6 +92,7 @@ struct tensor {
     bool immutable;       /* a legacy kernel parameter */
     bool nothing;         /* its producer was masked away entirely */
     uint32_t scope;       /* the loop that it ends with; 0: none */
+    uint32_t branch;      /* .. and the branch */
     uint8_t indirect_dim; /* the view's dimension that a vector index feeds */
     uint32_t producer;    /* instruction index + 1; 0: none */
     int64_t partition, offset;

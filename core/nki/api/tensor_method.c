@@ -252,6 +252,10 @@ static bool put_scalar(struct interp *in, const struct nki_node *node, struct te
     *indirect = (struct nki_indirect){.reg = -1, .step = step, .limit = limit};
     if (view->indirect)
         return interp_error(in, node, "hone-index", "a view has at most one dynamic index");
+    if (view->space != NKI_HBM && api_scalar_dtype(in, index) == DTYPE_INT64)
+        return interp_error(in, node, "hone-dtype",
+                            "an offset on chip is of int32; found an NkiScalar of int64, which "
+                            "addresses HBM only");
     struct nki_operand reg = {.i = index.i};
     if (index.kind == VALUE_REGISTER)
         reg = api_register_operand(in, index);

@@ -274,6 +274,11 @@ static void check_handler(struct guard *guard, const struct nki_node *node) {
     check_dunder(guard, node, node->except_handler.name, false);
 }
 
+static void check_keyword_pattern(struct guard *guard, const struct nki_node *node) {
+    check_letters(guard, node, node->match_keyword.name);
+    check_dunder(guard, node, node->match_keyword.name, false);
+}
+
 /* Python never evaluates annotations of a function's variables. */
 static void check_ann_assign(struct guard *guard, const struct nki_node *node) {
     if (!in_function(node))
@@ -313,6 +318,7 @@ static const check_fn checks[NKI_KIND_COUNT] = {
     [NKI_ATTRIBUTE] = check_attribute,
     [NKI_KEYWORD] = check_keyword,
     [NKI_EXCEPT_HANDLER] = check_handler,
+    [NKI_MATCH_KEYWORD] = check_keyword_pattern,
     [NKI_ALIAS] = check_alias,
     [NKI_GLOBAL] = check_names,
     [NKI_NONLOCAL] = check_names,

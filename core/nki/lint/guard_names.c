@@ -458,6 +458,13 @@ static bool begins_with_name(const struct nki_node *attribute) {
     return base->kind == NKI_NAME;
 }
 
+/* C(name=pattern) reads the attribute of whatever is matched. */
+static void check_keyword_pattern(struct guard *guard, const struct nki_node *node) {
+    struct str name = node->match_keyword.name;
+    if (!has_attribute(guard, name, true))
+        guard_add(guard, guard_rule_of(name, LINT_C_ATTRIBUTE), node, name);
+}
+
 void guard_names(struct guard *guard) {
     for (uint32_t i = 0; i < guard->tree->n_nodes; i++) {
         const struct nki_node *node = guard->tree->nodes[i];
@@ -465,5 +472,7 @@ void guard_names(struct guard *guard) {
             check_name(guard, node);
         else if (node->kind == NKI_ATTRIBUTE && !begins_with_name(node))
             guard_attribute(guard, node, true);
+        else if (node->kind == NKI_MATCH_KEYWORD)
+            check_keyword_pattern(guard, node);
     }
 }

@@ -209,6 +209,38 @@ static void check_if_exp(struct lint *lint, const struct nki_node *node) {
     check_test(lint, node->if_exp.test);
 }
 
+/* Whether a pattern takes one shape only: (128, 512), or such among others. */
+static bool is_exact_pattern(const struct nki_node *pattern) {
+    while (pattern->kind == NKI_MATCH_AS && pattern->match_as.pattern)
+        pattern = pattern->match_as.pattern;
+    if (pattern->kind == NKI_MATCH_VALUE)
+        return pattern->match_value.value->kind == NKI_CONSTANT;
+    if (pattern->kind != NKI_MATCH_SEQUENCE && pattern->kind != NKI_MATCH_OR)
+        return false;
+    bool is_or = pattern->kind == NKI_MATCH_OR, all = true, any = false;
+    const struct nki_list *list = &pattern->match_list.patterns;
+    for (uint32_t i = 0; i < list->len; i++) {
+        bool is = is_exact_pattern(list->at[i]);
+        all &= is;
+        any |= is;
+    }
+    return is_or ? any : all && list->len;
+}
+
+static void check_match(struct lint *lint, const struct nki_node *node) {
+    check_test(lint, node->match.subject);
+    for (uint32_t i = 0; i < node->match.cases.len; i++) {
+        const struct nki_node *each = node->match.cases.at[i];
+        if (each->kind != NKI_MATCH_CASE)
+            continue;
+        const struct nki_node *pattern = each->match_case.pattern;
+        if (is_shape(node->match.subject) && is_exact_pattern(pattern))
+            lint_name(lint, LINT_C_SHAPE, pattern, nki_node_text(lint->tree, pattern));
+        if (each->match_case.guard)
+            check_test(lint, each->match_case.guard);
+    }
+}
+
 /* A table that is looked up by the whole shape: {(4096, 4096): ...}[x.shape]. */
 static void check_subscript(struct lint *lint, const struct nki_node *node) {
     if (is_shape(node->subscript.slice))
@@ -219,14 +251,9 @@ static void check_subscript(struct lint *lint, const struct nki_node *node) {
 
 typedef void (*check_fn)(struct lint *lint, const struct nki_node *node);
 static const check_fn checks[NKI_KIND_COUNT] = {
-    [NKI_GLOBAL] = check_global,
-    [NKI_ARG] = check_arg,
-    [NKI_IF] = check_if,
-    [NKI_NAME] = check_name,
-    [NKI_FUNCTION_DEF] = check_decorators,
-    [NKI_WHILE] = check_while,
-    [NKI_IF_EXP] = check_if_exp,
-    [NKI_SUBSCRIPT] = check_subscript,
+    [NKI_GLOBAL] = check_global, [NKI_ARG] = check_arg,       [NKI_IF] = check_if,
+    [NKI_MATCH] = check_match,   [NKI_NAME] = check_name,     [NKI_FUNCTION_DEF] = check_decorators,
+    [NKI_WHILE] = check_while,   [NKI_IF_EXP] = check_if_exp, [NKI_SUBSCRIPT] = check_subscript,
 };
 
 static const char *const narrow[] = {

@@ -8,6 +8,7 @@ static bool is_optional(const struct nki_node *node) {
     const struct nki_node *parent = node->parent;
     switch (parent->kind) {
     case NKI_IF: return node != parent->if_.test;
+    case NKI_MATCH: return node != parent->match.subject;
     case NKI_IF_EXP: return node != parent->if_exp.test;
     case NKI_WHILE:
     case NKI_LAMBDA:

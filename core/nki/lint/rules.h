@@ -192,6 +192,8 @@
       "Use assert with a message.")                                                                \
     X(S_TRY, "hone-strict-try", ERROR, 1, "the NKI compiler does not accept 'try'",                \
       "Test the condition with if before.")                                                        \
+    X(S_MATCH, "hone-strict-match", ERROR, 1, "the NKI compiler does not accept 'match'",          \
+      "Test with if, elif and else.")                                                              \
     X(S_IMPORT, "hone-strict-import", ERROR, 1,                                                    \
       "the NKI compiler does not accept an import inside a function",                              \
       "Move the import to the top of the file.")                                                   \

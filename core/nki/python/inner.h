@@ -63,6 +63,11 @@ struct cell {
     };
     struct scope *scope; /* FUNCTION_DEF, LAMBDA, CLASS_DEF, comprehensions */
     bool irregular;      /* FOR: its rounds are not known to be alike */
+    enum by_index {
+        BY_INDEX_UNKNOWN,
+        BY_INDEX_NO,
+        BY_INDEX_YES
+    } by_index; /* IF: whether its test asks for the index of a loop whose tiles end with it */
 };
 
 enum scope_kind { SCOPE_MODULE, SCOPE_FUNCTION, SCOPE_CLASS, SCOPE_BLOCK };
@@ -232,10 +237,11 @@ struct interp {
     struct str target;                  /* ... and to what */
     const char *stack_base;
     int depth;
-    int tolerant;         /* > 0: at module level, where errors are put off */
-    int on_device;        /* > 0: within loops that stay loops on the device */
-    VEC(uint32_t) scopes; /* loops whose tiles end with them, by number, and how many there were */
-    uint32_t n_scopes;
+    int tolerant;                  /* > 0: at module level, where errors are put off */
+    int on_device;                 /* > 0: within loops that stay loops on the device */
+    VEC(uint32_t) scopes;          /* loops whose tiles end with them, by number .. */
+    VEC(uint32_t) branches;        /* .. and branches by their index */
+    uint32_t n_scopes;             /* how many of both there were */
     VEC(struct open_round) rounds; /* that are being evaluated, of loops in any order */
     uint32_t n_round_loops;
     bool for_all_rounds; /* what is made belongs to none of them */
@@ -339,8 +345,8 @@ bool import_module(struct interp *in, const struct nki_node *node, struct str pa
 enum flow exec_import(struct interp *in, const struct nki_node *stmt);
 enum flow exec_import_from(struct interp *in, const struct nki_node *stmt);
 bool module_is_unknown(struct value value);
-/* What the names of all files hold before the kernel is called; afterwards, the first name whose
- * value the call changed becomes program->kept. Python keeps it for the next call. */
+/* kept.c. What the names of all files hold before the kernel is called; afterwards, the first name
+ * whose value the call changed becomes program->kept. Python keeps it for the next call. */
 void kept_begin(struct interp *in);
 void kept_end(struct interp *in);
 
@@ -352,7 +358,7 @@ void store_ref(struct interp *in, struct ref ref, struct value value);
 bool eval(struct interp *in, const struct nki_node *node, struct value *result);
 bool eval_truth(struct interp *in, const struct nki_node *node, bool *truth);
 bool eval_key(struct interp *in, const struct nki_node *node, struct value *key);
-/* interp_comp.c */
+/* interp_loop.c */
 bool eval_comprehension(struct interp *in, const struct nki_node *node, struct value *result);
 
 /* interp_ops.c */
@@ -429,16 +435,15 @@ enum flow exec_block(struct interp *in, const struct nki_list *body);
 enum flow exec(struct interp *in, const struct nki_node *stmt);
 bool assign_target(struct interp *in, const struct nki_node *target, struct value value);
 
-/* interp_loop.c: iterates without making a list, where that is possible. */
+/* interp_match.c */
+enum flow exec_match(struct interp *in, const struct nki_node *stmt);
+
+/* interp_loop.c: how far a loop has come. */
 struct iteration {
     struct value over;
     int64_t at, length;
     const struct value_seq *items;
 };
-bool iterate(struct interp *in, const struct nki_node *node, struct value over,
-             struct iteration *it);
-bool iterate_next(struct iteration *it, struct interp *in, struct value *item);
-int64_t iterate_length(const struct iteration *it);
 enum flow exec_for(struct interp *in, const struct nki_node *stmt);
 enum flow exec_while(struct interp *in, const struct nki_node *stmt);
 
@@ -481,11 +486,6 @@ bool instantiate(struct interp *in, const struct call *call, struct value_class 
                  struct value *result);
 struct value_class *class_new(struct interp *in, const char *name, struct value_class *base);
 struct value object_new(struct interp *in, struct value_class *cls);
-/* argument.c: what an argument of the kernel is in Python. A class that the kernel's file knows by
- * name is that one, otherwise a plain one with the same fields. False when an error was reported.
- */
-bool argument_value(struct interp *in, const struct nki_node *node, const struct nki_input *input,
-                    size_t index, struct str name, struct value *result);
 
 /* interp_except.c */
 enum flow exec_raise(struct interp *in, const struct nki_node *stmt);
@@ -507,6 +507,9 @@ bool format_braces(struct interp *in, const struct call *call, struct str format
 struct value value_text(struct interp *in, const char *format, ...) CC_PRINTF(2, 3);
 struct value value_take(struct interp *in, struct buf *buf); /* takes the text, frees *buf */
 uint64_t value_hash(struct value value);
+/* Makes the dict hold these pairs, whose keys differ, and nothing else. */
+void value_dict_assign(struct interp *in, struct value_dict *dict, const struct value_pair *pairs,
+                       size_t n);
 bool value_same(struct value a, struct value b); /* Python's `is` */
 struct value value_range_of(struct interp *in, int64_t start, int64_t stop, int64_t step);
 struct value_seq *seq_new(struct interp *in, size_t n);

@@ -50,11 +50,29 @@ uint32_t interp_scope(const struct interp *in) {
     return in->scopes.len ? in->scopes.at[in->scopes.len - 1] : 0;
 }
 
+static bool is_among(const uint32_t *open, size_t n, uint32_t scope) {
+    for (size_t i = 0; i < n; i++)
+        if (open[i] == scope)
+            return true;
+    return !scope;
+}
+
 bool interp_scope_is_open(const struct interp *in, uint32_t scope) {
-    bool open = !scope;
-    for (size_t i = 0; !open && i < in->scopes.len; i++)
-        open = in->scopes.at[i] == scope;
-    return open;
+    return is_among(in->scopes.at, in->scopes.len, scope);
+}
+
+uint32_t interp_branch(const struct interp *in) {
+    return in->branches.len ? in->branches.at[in->branches.len - 1] : 0;
+}
+
+bool interp_branch_is_open(const struct interp *in, uint32_t branch) {
+    return is_among(in->branches.at, in->branches.len, branch);
+}
+
+bool interp_in_helper(const struct interp *in) {
+    const struct frame *frame = in->frame;
+    return frame->function && !frame->function->is_kernel && frame->caller &&
+           frame->caller->function;
 }
 
 bool interp_rule(const struct interp *in, enum nki_rule rule) {
@@ -97,6 +115,7 @@ void interp_free(struct interp *in) {
         nki_tree_free(in->units.at[i]->own_tree);
     }
     vec_free(&in->scopes);
+    vec_free(&in->branches);
     vec_free(&in->rounds);
     for (size_t i = 0; i < in->unparsed.len; i++)
         nki_tree_free(in->unparsed.at[i]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statements: one function for each kind of node, behind one dispatch. Loops are in interp_loop.c,
- * definitions in interp_class.c, exceptions in interp_except.c, imports in interp_import.c. */
+ * definitions in interp_class.c, exceptions in interp_except.c, imports in interp_import.c, match
+ * in interp_match.c. */
 #include "nki/python/inner.h"
 
 /* The name that an assignment gives its value, for labels: `x = ..`, `x[..] = ..`, `self.x =
@@ -327,17 +328,60 @@ static enum flow exec_with(struct interp *in, const struct nki_node *stmt) {
     return with_item(in, stmt, 0);
 }
 
+/* Whether the name is the index of a loop around it whose tiles end with it. */
+static bool is_index(const struct nki_node *name) {
+    for (const struct nki_node *up = name->parent; up && up->kind != NKI_FUNCTION_DEF;
+         up = up->parent) {
+        const struct nki_node *func = up->kind == NKI_FOR && up->for_.iter->kind == NKI_CALL
+                                          ? up->for_.iter->call.func
+                                          : NULL;
+        bool ends = func && func->kind == NKI_ATTRIBUTE &&
+                    (str_is(func->attribute.attr, "affine_range") ||
+                     str_is(func->attribute.attr, "sequential_range"));
+        if (up->kind == NKI_FOR && up->for_.target->kind == NKI_NAME &&
+            str_equal(up->for_.target->name.id, name->name.id))
+            return ends;
+    }
+    return false;
+}
+
+static bool asks_index(struct interp *in, const struct nki_node *stmt) {
+    struct cell *cell = &in->frame->unit->cells[stmt->id];
+    if (in->dialect != NKI_DIALECT_LEGACY)
+        return false;
+    const struct nki_node *test = stmt->if_.test;
+    for (uint32_t i = test->id; !cell->by_index && i <= test->last; i++) {
+        const struct nki_node *node = in->frame->unit->tree->nodes[i];
+        if (node->kind == NKI_NAME && is_index(node))
+            cell->by_index = BY_INDEX_YES;
+    }
+    if (!cell->by_index)
+        cell->by_index = BY_INDEX_NO;
+    return cell->by_index == BY_INDEX_YES;
+}
+
+/* A branch that depends on the index of a loop ends the tiles that are made in it, by NKI's
+ * documentation (legacy). */
+static enum flow exec_branch(struct interp *in, const struct nki_list *body, bool by_index) {
+    if (by_index)
+        *vec_push(&in->branches) = ++in->n_scopes;
+    enum flow flow = exec_block(in, body);
+    in->branches.len -= by_index;
+    return flow;
+}
+
 static enum flow exec_if(struct interp *in, const struct nki_node *stmt) {
-    bool truth;
+    bool truth, by_index = false;
     /* An elif is an if alone in the else of the one before. A loop keeps the stack flat. */
     while (true) {
         if (!eval_truth(in, stmt->if_.test, &truth))
             return FLOW_ERROR;
+        by_index = by_index || asks_index(in, stmt);
         if (truth)
-            return exec_block(in, &stmt->if_.body);
+            return exec_branch(in, &stmt->if_.body, by_index);
         const struct nki_list *orelse = &stmt->if_.orelse;
         if (orelse->len != 1 || orelse->at[0]->kind != NKI_IF)
-            return exec_block(in, orelse);
+            return exec_branch(in, orelse, by_index);
         stmt = orelse->at[0];
         if (!interp_step(in, stmt))
             return FLOW_ERROR;
@@ -378,6 +422,7 @@ static enum flow (*const statements[NKI_KIND_COUNT])(struct interp *, const stru
     [NKI_WITH] = exec_with,
     [NKI_RAISE] = exec_raise,
     [NKI_TRY] = exec_try,
+    [NKI_MATCH] = exec_match,
     [NKI_ASSERT] = exec_assert,
     [NKI_IMPORT] = exec_import,
     [NKI_IMPORT_FROM] = exec_import_from,

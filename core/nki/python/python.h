@@ -170,8 +170,22 @@ struct nki_program *interp_program(struct interp *in);
 /* The loop whose tiles end with it and that is being evaluated, by a number; 0: there is none. */
 uint32_t interp_scope(const struct interp *in);
 bool interp_scope_is_open(const struct interp *in, uint32_t scope);
+/* The same of branches that depend on the index of such a loop. */
+uint32_t interp_branch(const struct interp *in);
+bool interp_branch_is_open(const struct interp *in, uint32_t branch);
+/* Whether what is evaluated is a function that the kernel calls, and no kernel itself. */
+bool interp_in_helper(const struct interp *in);
 /* A loop on the device begins (1) or ends (-1). */
 void interp_on_device(struct interp *in, int more);
+/* The body of a loop that the device traces once, and that is called here for each round. What it
+ * changes in Python is then changed once: every round begins with what Python held before the
+ * first, and what the first left stays. round comes before each call, next behind it. next is true
+ * when the first round changed something, in *name. End it always. */
+struct interp_traced;
+struct interp_traced *interp_traced_begin(struct interp *in, struct value body);
+void interp_traced_round(struct interp *in, struct interp_traced *traced);
+bool interp_traced_next(struct interp *in, struct interp_traced *traced, struct str *name);
+void interp_traced_end(struct interp_traced *traced);
 /* Instructions from here on (until it is called with false) are of no round of a loop: what is made
  * once and used by all. */
 void interp_for_all_rounds(struct interp *in, bool begins);

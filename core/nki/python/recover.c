@@ -52,7 +52,8 @@ static bool is_passable(const struct nki_node *stmt) {
     case NKI_AUG_ASSIGN:
     case NKI_EXPR:
     case NKI_FOR:
-    case NKI_IF: return true;
+    case NKI_IF:
+    case NKI_MATCH: return true;
     default: return false;
     }
 }

@@ -327,6 +327,17 @@ void value_dict_put(struct interp *in, struct value_dict *dict, struct value key
         dict_index(dict, dict->pairs.len - 1);
 }
 
+void value_dict_assign(struct interp *in, struct value_dict *dict, const struct value_pair *pairs,
+                       size_t n) {
+    dict->pairs.len = 0;
+    while (dict->pairs.cap < n)
+        dict_grow(in, dict);
+    for (size_t i = 0; i < n; i++)
+        dict->pairs.at[i] = pairs[i];
+    dict->pairs.len = n;
+    dict_rebuild(dict);
+}
+
 bool value_dict_remove(struct interp *in, struct value_dict *dict, struct value key) {
     struct value_pair *found = value_dict_find(in, dict, key);
     if (!found)

@@ -172,10 +172,17 @@ void parse_format_string(struct nki_parser *p, struct nki_string_parts string);
 struct nki_node *parser_string_piece(struct nki_parser *p, struct nki_span span,
                                      struct nki_string_parts string);
 
+/* parser_match.c: whether a match statement starts here ("match" is a name elsewhere), and it. */
+bool parser_at_match(const struct nki_parser *p);
+struct nki_node *parse_match(struct nki_parser *p);
+
 /* NULL when no compound statement starts here. */
 struct nki_node *parse_compound_statement(struct nki_parser *p);
 /* Takes one line of statements, or one compound statement, and pushes it onto the pending list. */
 void parse_statement_line(struct nki_parser *p);
+/* After an error in what began at `start`: skips its line, takes the block below, and makes them a
+ * node NKI_ERROR. */
+struct nki_node *parser_recover(struct nki_parser *p, uint32_t start);
 /* Takes ":" and the statements below it. */
 struct nki_list parse_suite(struct nki_parser *p, struct nki_node *parent, const char *after);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements with blocks: if, loops, with, try, functions and classes. The match statement is
- * recognised and refused with a message of its own. */
+/* Statements with blocks: if, loops, with, try, functions and classes; match is in
+ * parser_match.c. */
 #include "nki/syntax/parser.h"
 
 /* A compound statement ends where its last inner statement ends, not at the line end. */
@@ -262,38 +262,6 @@ static struct nki_node *parse_decorated(struct nki_parser *p) {
 
 /* ---- which one it is ----------------------------------------------------------------------- */
 
-/* "match" is a name, unless its line ends in ":" and an indented "case" follows. */
-static bool at_match(const struct nki_parser *p) {
-    if (p->token->kind != NKI_TOKEN_NAME ||
-        !str_is(nki_text(p->tree, (struct nki_span){p->token->start, p->token->end}), "match"))
-        return false;
-    const struct nki_token *token = p->token + 1;
-    while (token->kind != NKI_TOKEN_NEWLINE && token->kind != NKI_TOKEN_END)
-        token++;
-    if (token->kind == NKI_TOKEN_END || token[-1].kind != NKI_TOKEN_OP ||
-        token[-1].op != OP1(':') || token[1].kind != NKI_TOKEN_INDENT)
-        return false;
-    return str_is(nki_text(p->tree, (struct nki_span){token[2].start, token[2].end}), "case");
-}
-
-/* Skips the whole statement, so that its `case` lines give no errors of their own. */
-static struct nki_node *skip_match(struct nki_parser *p) {
-    struct nki_node *node = parser_node(p, NKI_ERROR, p->token->start);
-    nki_gap(p->faults, (struct nki_span){p->token->start, p->token->end},
-            "hone does not know the match statement yet; use if, elif and else");
-    int depth = 0;
-    do {
-        parser_next(p);
-        depth += p->token->kind == NKI_TOKEN_INDENT   ? 1
-                 : p->token->kind == NKI_TOKEN_DEDENT ? -1
-                                                      : 0;
-        if (p->token->kind == NKI_TOKEN_NEWLINE)
-            parser_close(p, node);
-    } while (p->token->kind != NKI_TOKEN_END && (depth || p->token->kind != NKI_TOKEN_DEDENT));
-    parser_next(p);
-    return node;
-}
-
 static const struct {
     enum nki_word word;
     struct nki_node *(*parse)(struct nki_parser *p);
@@ -306,8 +274,8 @@ static const struct {
 struct nki_node *parse_compound_statement(struct nki_parser *p) {
     if (parser_at_op(p, OP1('@')))
         return parse_decorated(p);
-    if (at_match(p))
-        return skip_match(p);
+    if (parser_at_match(p))
+        return parse_match(p);
     for (size_t i = 0; i < COUNT_OF(compound); i++)
         if (parser_at_word(p, compound[i].word))
             return compound[i].parse(p);

@@ -281,7 +281,7 @@ static void push_block(struct nki_parser *p) {
 
 /* Skips to after the end of the line, or of the block when the error is at its end. Then takes the
  * block below it, so that errors in there are reported as well. */
-static struct nki_node *recover(struct nki_parser *p, uint32_t start) {
+struct nki_node *parser_recover(struct nki_parser *p, uint32_t start) {
     p->failed = false;
     if (p->nodes > NKI_MAX_NODES)
         p->at = p->tree->n_tokens - 1; /* nothing more of this file */
@@ -342,7 +342,7 @@ void parse_statement_line(struct nki_parser *p) {
     if (!p->failed)
         return;
     p->pending.len = list;
-    parser_list_push(p, recover(p, start));
+    parser_list_push(p, parser_recover(p, start));
 }
 
 struct nki_list parse_suite(struct nki_parser *p, struct nki_node *parent, const char *after) {

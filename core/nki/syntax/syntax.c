@@ -225,6 +225,8 @@ void nki_blocks_of(const struct nki_node *node, const struct nki_list *blocks[4]
         blocks[2] = &node->try_.orelse;
         blocks[3] = &node->try_.finalbody;
         break;
+    case NKI_MATCH: blocks[0] = &node->match.cases; break;
+    case NKI_MATCH_CASE: blocks[0] = &node->match_case.body; break;
     case NKI_EXCEPT_HANDLER: blocks[0] = &node->except_handler.body; break;
     case NKI_ERROR: blocks[0] = &node->error.body; break;
     default: break;

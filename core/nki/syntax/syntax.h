@@ -5,6 +5,7 @@
  * easier to use from C:
  *   - a parameter (NKI_ARG) carries its own default and form; there are no parallel lists;
  *   - constants are one kind with a sub-kind; `True` is a constant, not a name;
+ *   - a name that a pattern of `match` binds is a name that is stored, like any other;
  *   - every node knows its parent, its exact bytes, and its place in the pre-order `tree->nodes`,
  *     in which a node's descendants follow it without gap: walking needs no recursion;
  *   - a statement that could not be parsed is an NKI_ERROR node (only when `tree->errors > 0`).
@@ -117,6 +118,7 @@ struct nki_token {
     X(WITH, "With")                                                        \
     X(RAISE, "Raise")                                                      \
     X(TRY, "Try")                                                          \
+    X(MATCH, "Match")                                                      \
     X(ASSERT, "Assert")                                                    \
     X(IMPORT, "Import")                                                    \
     X(IMPORT_FROM, "ImportFrom")                                           \
@@ -160,7 +162,16 @@ struct nki_token {
     X(ARG, "arg")                                                          \
     X(KEYWORD, "keyword")                                                  \
     X(ALIAS, "alias")                                                      \
-    X(WITH_ITEM, "withitem")
+    X(WITH_ITEM, "withitem")                                               \
+    X(MATCH_CASE, "match_case") /* patterns: keep MATCH_VALUE first */     \
+    X(MATCH_VALUE, "MatchValue")                                           \
+    X(MATCH_SEQUENCE, "MatchSequence")                                     \
+    X(MATCH_STAR, "MatchStar")                                             \
+    X(MATCH_MAPPING, "MatchMapping")                                       \
+    X(MATCH_CLASS, "MatchClass")                                           \
+    X(MATCH_KEYWORD, "keyword_pattern")                                    \
+    X(MATCH_AS, "MatchAs")                                                 \
+    X(MATCH_OR, "MatchOr")
 enum nki_kind {
 #define X(id, name) NKI_##id,
     NKI_KIND_TABLE(X)
@@ -271,6 +282,10 @@ struct nki_node {
         struct {
             struct nki_list body, handlers, orelse, finalbody;
         } try_;
+        struct {
+            struct nki_node *subject;
+            struct nki_list cases; /* NKI_MATCH_CASE; NKI_ERROR where one could not be parsed */
+        } match;
         struct {
             struct nki_node *test, *msg;
         } assert_; /* msg ? */
@@ -414,6 +429,34 @@ struct nki_node {
         struct {
             struct nki_node *context_expr, *optional_vars;
         } with_item; /* vars ? */
+        struct {
+            struct nki_node *pattern, *guard; /* guard ? */
+            struct nki_list body;
+        } match_case;
+        struct {
+            struct nki_node *value;
+        } match_value; /* a literal (None, True and False, too) or a dotted name */
+        struct {
+            struct nki_list patterns;
+        } match_list; /* sequence, or */
+        struct {
+            struct nki_node *name;
+        } match_star; /* ?: *_ */
+        struct {
+            struct nki_list keys, patterns; /* as many of each */
+            struct nki_node *rest;          /* ? */
+        } match_mapping;
+        struct {
+            struct nki_node *cls;
+            struct nki_list patterns, keywords; /* NKI_MATCH_KEYWORD */
+        } match_class;
+        struct {
+            struct str name;
+            struct nki_node *pattern;
+        } match_keyword;
+        struct {
+            struct nki_node *pattern, *name; /* both ?; neither: _ */
+        } match_as;
     };
 };
 

@@ -52,6 +52,7 @@ static const struct field fields[NKI_KIND_COUNT][MOST_FIELDS + 1] = {
     [NKI_RAISE] = {F(NODE, raise_.exc), F(NODE, raise_.cause)},
     [NKI_TRY] = {F(LIST, try_.body), F(LIST, try_.handlers), F(LIST, try_.orelse),
                  F(LIST, try_.finalbody)},
+    [NKI_MATCH] = {F(NODE, match.subject), F(LIST, match.cases)},
     [NKI_ASSERT] = {F(NODE, assert_.test), F(NODE, assert_.msg)},
     [NKI_IMPORT] = {F(LIST, import.names)},
     [NKI_IMPORT_FROM] = {F(LEVEL, import_from.level), F(TEXT, import_from.module),
@@ -100,6 +101,18 @@ static const struct field fields[NKI_KIND_COUNT][MOST_FIELDS + 1] = {
     [NKI_KEYWORD] = {F(TEXT, keyword.name), F(NODE, keyword.value)},
     [NKI_ALIAS] = {F(TEXT, alias.name), F(TEXT, alias.asname)},
     [NKI_WITH_ITEM] = {F(NODE, with_item.context_expr), F(NODE, with_item.optional_vars)},
+    [NKI_MATCH_CASE] = {F(NODE, match_case.pattern), F(NODE, match_case.guard),
+                        F(LIST, match_case.body)},
+    [NKI_MATCH_VALUE] = {F(NODE, match_value.value)},
+    [NKI_MATCH_SEQUENCE] = {F(LIST, match_list.patterns)},
+    [NKI_MATCH_STAR] = {F(NODE, match_star.name)},
+    [NKI_MATCH_MAPPING] = {F(LIST, match_mapping.keys), F(LIST, match_mapping.patterns),
+                           F(NODE, match_mapping.rest)},
+    [NKI_MATCH_CLASS] = {F(NODE, match_class.cls), F(LIST, match_class.patterns),
+                         F(LIST, match_class.keywords)},
+    [NKI_MATCH_KEYWORD] = {F(TEXT, match_keyword.name), F(NODE, match_keyword.pattern)},
+    [NKI_MATCH_AS] = {F(NODE, match_as.pattern), F(NODE, match_as.name)},
+    [NKI_MATCH_OR] = {F(LIST, match_list.patterns)},
 };
 #undef F
 

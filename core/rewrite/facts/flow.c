@@ -47,6 +47,8 @@ static const struct rewrite_access *find_binding(const struct rewrite_model *mod
         const struct rewrite_access *access = &name->accesses.at[i];
         if (!(access->how & REWRITE_BIND) || access->node->id > load->id)
             continue;
+        if (access->stmt && access->stmt->kind == NKI_MATCH)
+            return NULL; /* what a pattern binds only where it matches */
         if (access->stmt && access->node->kind != NKI_ARG && nki_contains(access->stmt, load) &&
             access->stmt->kind != NKI_FOR)
             continue; /* x = f(x): the right side reads the earlier one */

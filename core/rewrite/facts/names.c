@@ -315,6 +315,15 @@ static void unite_targets(struct rewrite_model *model, const struct nki_node *ta
             unite_with_views(model, name_get(model, root->name.id), value);
 }
 
+/* What patterns bind are the subject or its parts. */
+static void unite_captures(struct rewrite_model *model, const struct nki_node *match) {
+    for (uint32_t i = match->id; i <= match->last; i++) {
+        const struct nki_node *node = model->tree->nodes[i];
+        if (node->kind == NKI_NAME && node->context == NKI_STORE && nki_statement_of(node) == match)
+            unite_with_views(model, name_get(model, node->name.id), match->match.subject);
+    }
+}
+
 static void find_aliases(struct rewrite_model *model) {
     for (uint32_t i = model->kernel->id + 1; i <= model->kernel->last; i++) {
         const struct nki_node *node = model->tree->nodes[i];
@@ -325,6 +334,8 @@ static void find_aliases(struct rewrite_model *model) {
                     unite_targets(model, node->assign.targets.at[k], node->assign.value);
         } else if (node->kind == NKI_FOR && node->for_.iter->kind != NKI_CALL) {
             unite_targets(model, node->for_.target, node->for_.iter);
+        } else if (node->kind == NKI_MATCH) {
+            unite_captures(model, node);
         } else if (node->kind == NKI_CALL && node->call.func->kind == NKI_ATTRIBUTE &&
                    str_is(node->call.func->attribute.attr, "append")) {
             const struct nki_node *root = rewrite_root_node(node->call.func);

@@ -59,7 +59,7 @@ static const char *why_effects(const struct rewrite_model *model, const struct n
         const struct nki_node *node = model->tree->nodes[i];
         struct str name;
         if (node->kind == NKI_BREAK || node->kind == NKI_CONTINUE || node->kind == NKI_RETURN ||
-            node->kind == NKI_WHILE || node->kind == NKI_WITH)
+            node->kind == NKI_WHILE || node->kind == NKI_WITH || node->kind == NKI_MATCH)
             return "the flow of control inside is not plain";
         if (node->kind != NKI_EXPR || node->expr.value->kind != NKI_CALL)
             continue;

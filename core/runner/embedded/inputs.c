@@ -165,7 +165,7 @@ bool inputs_open_files(struct evaluation *evaluation, struct err *err) {
             continue;
         if (!open_file(&inputs[i], err))
             return false;
-        if (inputs[i].dtype == DTYPE_INT64 || inputs[i].dtype == DTYPE_FLOAT64)
+        if (inputs[i].dtype == DTYPE_FLOAT64) /* of int64 the kernel's release decides */
             return err_set(err, ERR_USAGE,
                            "%s holds %s, which the device does not have: save it "
                            "with 32 bits",

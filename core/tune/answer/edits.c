@@ -247,37 +247,51 @@ static bool is_typographic(const struct applying *applying, struct err *err) {
     return false;
 }
 
-/* How many of the wanted lines stand where most of them do, from the first on; *at is that place.
- */
-static size_t find_nearest(const struct applying *applying, size_t *at) {
+/* The place in the kernel where most of the wanted lines stand, in *at, and the first of them that
+ * stands there otherwise; -1: no place has half of them, or the first ones. */
+static long find_nearest(const struct applying *applying, size_t *at) {
     const struct lines *have = &applying->have, *want = &applying->want;
     size_t most = 0;
+    long first = -1;
     for (size_t i = 0; i < have->at.len; i++) {
-        size_t k = 0;
-        while (k < want->at.len && i + k < have->at.len &&
-               line_matches(have->at.at[i + k], want->at.at[k], NO_INDENT))
-            k++;
-        if (k > most) {
-            most = k;
-            *at = i;
+        size_t same = 0, differs = want->at.len;
+        for (size_t k = 0; k < want->at.len; k++) {
+            bool is =
+                i + k < have->at.len && line_matches(have->at.at[i + k], want->at.at[k], NO_INDENT);
+            same += is && str_trim(want->at.at[k]).len;
+            differs = is ? differs : MIN_OF(differs, k);
         }
+        bool near = differs < want->at.len && (differs || same * 2 >= want->at.len);
+        if (!near || same <= most)
+            continue;
+        most = same;
+        first = (long)differs;
+        *at = i;
     }
-    return most;
+    return first;
 }
 
 /* The line that differs, and what the kernel has in its place. */
 static bool is_near(const struct applying *applying, struct err *err) {
-    size_t at = 0, same = find_nearest(applying, &at);
-    if (!same || at + same >= applying->have.at.len || same >= applying->want.at.len)
+    static const char begin[] = "its search text is not in the kernel: line",
+                      end[] = "copy the lines exactly from the kernel, without line numbers";
+    size_t at = 0;
+    long first = find_nearest(applying, &at);
+    if (first < 0)
         return false;
-    struct str want = str_trim(applying->want.at.at[same]);
-    struct str have = str_trim(applying->have.at.at[at + same]);
+    struct str want = str_trim(applying->want.at.at[first]);
+    int shown = (int)MIN_OF(want.len, SHOWN);
+    size_t line = at + (size_t)first;
+    if (line >= applying->have.at.len)
+        return !err_set(err, ERR_KERNEL,
+                        "block %zu: %s %ld of it is \"%.*s\", where the kernel has ended; %s",
+                        applying->number, begin, first + 1, shown, want.at, end);
+    struct str have = str_trim(applying->have.at.at[line]);
     return !err_set(err, ERR_KERNEL,
-                    "block %zu: its search text is not in the kernel: line %zu of it is \"%.*s\", "
-                    "where line %zu of the kernel is \"%.*s\"; copy the lines exactly from the "
-                    "kernel, without line numbers",
-                    applying->number, same + 1, (int)MIN_OF(want.len, SHOWN), want.at,
-                    at + same + 1, (int)MIN_OF(have.len, SHOWN), have.at);
+                    "block %zu: %s %ld of it is \"%.*s\", where line %zu of the kernel is "
+                    "\"%.*s\"; %s",
+                    applying->number, begin, first + 1, shown, want.at, line + 1,
+                    (int)MIN_OF(have.len, SHOWN), have.at, end);
 }
 
 static bool not_there(const struct applying *applying, size_t places, struct err *err) {
