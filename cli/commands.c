@@ -25,6 +25,15 @@
             "Default: [defaults] release, else what the target has, else the newest.",            \
             false                                                                                 \
     }
+#define OPTION_TRACING                                                                             \
+    {                                                                                              \
+        "tracing", "WHO", "hone|python3",                                                          \
+            "Who evaluates the kernel. hone: its interpreter, in milliseconds. python3: a Python " \
+            "of this machine behind the wall, for kernels of NKI 0.7 that need others' modules "   \
+            "(HONE_PYTHON says which); hone answers for NKI. Default: [defaults] tracing, else "   \
+            "hone.",                                                                               \
+            false                                                                                  \
+    }
 #define OPTION_REFERENCE                                                              \
     {                                                                                 \
         "reference", "FILE", NULL,                                                    \
@@ -141,6 +150,7 @@ static const struct cli_option new_options[] = {
 };
 static const struct cli_option sim_options[] = {
     OPTION_REFERENCE,
+    OPTION_TRACING,
     OPTION_RELEASE,
     OPTION_DEVICE,
     OPTION_KERNEL_NAME,

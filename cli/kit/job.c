@@ -246,6 +246,7 @@ int cli_job_open(const struct cli *cli, struct cli_job *job) {
     if (!job->config)
         return cli_fail(cli, &err);
     job->job.release = cli_release(cli, job->config);
+    job->job.tracing = cli_tracing(cli, job->config);
     take_settings(cli, job);
     job->job.wall = (struct task_walling){.level = config_get(job->config, "wall", "level", NULL),
                                           .shown = config_get(job->config, "wall", "read", NULL)};

@@ -224,6 +224,8 @@ void task_reference_compare(struct task_reference *reference, int64_t seed,
                             void *data);
 /* Shows a wall what a reference and its Python need, and where the reference's inputs are kept. */
 void task_wall_add(struct wall *wall, const char *reference_path, const char *shown);
+/* The same for a Python alone. */
+void task_wall_add_python(struct wall *wall, const char *shown);
 /* "PYTHONUSERBASE=...": where pip installed packages for this user. A new string. */
 char *task_user_base(void) CC_MUST_USE;
 /* The Python in use when it is not the first that was tried. NULL: there is none, or it is the

@@ -3,9 +3,7 @@
  * definitions in interp_class.c, exceptions in interp_except.c, imports in interp_import.c. */
 #include "nki/python/inner.h"
 
-/* The name that an assignment gives its value, for labels: `x = ..`, `x[..] = ..`, `self.x =
- * ..`. */
-static struct str target_name(const struct nki_node *target) {
+struct str target_name(const struct nki_node *target) {
     if (target->kind == NKI_NAME)
         return target->name.id;
     if (target->kind == NKI_ATTRIBUTE)

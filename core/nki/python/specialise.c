@@ -171,10 +171,18 @@ static bool is_option(struct str name) {
     return is_launch(name);
 }
 
+/* What an option of the decorator is, where Python evaluates the file: what it was there. */
+static bool option_value(struct interp *in, const struct nki_node *keyword, struct value *v) {
+    if (!in->tracing)
+        return eval(in, keyword->keyword.value, v);
+    (void)in->tracing->option(in, keyword->keyword.name, v);
+    return true;
+}
+
 /* 2, (2,) or [2] */
 static bool read_degree(struct interp *in, const struct nki_node *keyword, int *degree) {
     struct value v;
-    if (!eval(in, keyword->keyword.value, &v))
+    if (!option_value(in, keyword, &v))
         return false;
     if ((v.kind == VALUE_TUPLE || v.kind == VALUE_LIST) && v.seq->items.len == 1)
         v = v.seq->items.at[0];
@@ -280,6 +288,27 @@ static bool make_kernel(struct interp *in, const struct unit *unit, const struct
                         value_type_name(*callee));
 }
 
+/* The same where Python evaluates the file. */
+static bool trace_kernel(struct interp *in, const struct nki_node *function,
+                         struct value *callee) {
+    struct nki_made made;
+    struct str name = function->function_def.name;
+    bool launches = false, factory = false;
+    if (nki_enclosing(function, NKI_FUNCTION_DEF)) {
+        if (!nki_find_made(in->tree, in->options->function, &made) || made.function != function ||
+            (!made.name.len && !made.factory))
+            return interp_error(in, function, "hone-no-kernel",
+                                "'" STR_FMT "' is within another function", STR_ARG(name));
+        factory = !made.name.len;
+        name = factory ? made.factory->function_def.name : made.name;
+    }
+    if (!in->tracing->kernel(in, name, factory, callee, &launches))
+        return false;
+    if (launches)
+        in->grid[0] = 0; /* what is called launches the kernel itself */
+    return true;
+}
+
 static bool find_kernel(struct interp *in, const struct unit *unit,
                         const struct nki_node **function, struct value *callee) {
     struct err err = {0};
@@ -292,6 +321,8 @@ static bool find_kernel(struct interp *in, const struct unit *unit,
     struct str own = (*function)->function_def.name;
     struct str name = nki_kernel_name(in->tree, *function, in->options->function);
     in->program->kernel = arena_strndup(in->program->arena, name.at, name.len);
+    if (in->tracing)
+        return trace_kernel(in, *function, callee) && read_decorator(in, *function);
     if (in->dialect != NKI_DIALECT_LEGACY && !read_decorator(in, *function))
         return false;
     return nki_enclosing(*function, NKI_FUNCTION_DEF) ? make_kernel(in, unit, *function, callee)
@@ -363,10 +394,12 @@ static bool specialise(struct interp *in) {
     struct unit *unit = unit_new(in, in->tree, name);
     const struct nki_node *function;
     struct value callee;
-    if (!unit_run(in, unit))
+    if (!in->tracing && !unit_run(in, unit))
         return false;
     in->frame = frame_new(in, unit->scope, NULL);
     in->frame->site = -1;
+    if (in->tracing && !in->tracing->begin(in))
+        return false;
     kept_begin(in);
     if (!find_kernel(in, unit, &function, &callee) || !take_launcher(in, function, &callee) ||
         !run_kernel(in, function, callee))
@@ -444,6 +477,7 @@ struct nki_program *interp_specialise(const struct nki_tree *tree,
                                       const struct nki_specialise_options *options,
                                       const struct interp_objects *objects,
                                       const struct interp_library *library,
+                                      const struct interp_tracing *tracing,
                                       struct diag_list *diags) {
     if (tree->errors) {
         if (!diags->errors)
@@ -456,8 +490,12 @@ struct nki_program *interp_specialise(const struct nki_tree *tree,
     bool again = true;
     while (again) {
         struct interp *in = interp_new(tree, &mine, objects, library, diags);
+        in->tracing = options->tracer ? tracing : NULL;
         program = evaluate(in, &again);
-        bool further = !program && !again && options->every_error && !in->failure.fatal;
+        bool further = !program && !again && options->every_error && !in->failure.fatal &&
+                       !in->tracing;
+        if (in->tracing)
+            tracing->end(in);
         interp_free(in);
         if (further)
             find_further(tree, &mine, objects, library, diags, findings);
