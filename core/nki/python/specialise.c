@@ -257,6 +257,16 @@ static bool needs_nothing(const struct nki_node *factory) {
     return true;
 }
 
+static bool needs_arguments(struct interp *in, const struct nki_node *function,
+                            const struct nki_node *factory) {
+    struct str name = factory->function_def.name;
+    return interp_error(in, factory, "hone-no-kernel",
+                        "the kernel " STR_FMT " is what " STR_FMT
+                        "(..) returns, and that needs arguments: give it a name at module level, "
+                        "as in kernel = " STR_FMT "(..)",
+                        STR_ARG(function->function_def.name), STR_ARG(name), STR_ARG(name));
+}
+
 /* The kernel that a factory makes: what the module's name for it stands for, else what it returns
  * without arguments. */
 static bool make_kernel(struct interp *in, const struct unit *unit, const struct nki_node *function,
@@ -271,13 +281,7 @@ static bool make_kernel(struct interp *in, const struct unit *unit, const struct
     if (made.name.len && !global_of(in, unit, function, made.name, callee))
         return false;
     if (!made.name.len && !needs_nothing(made.factory))
-        return interp_error(in, made.factory, "hone-no-kernel",
-                            "the kernel " STR_FMT " is what " STR_FMT
-                            "(..) returns, and that needs arguments: give it a name at module "
-                            "level, as in kernel = " STR_FMT "(..)",
-                            STR_ARG(function->function_def.name),
-                            STR_ARG(made.factory->function_def.name),
-                            STR_ARG(made.factory->function_def.name));
+        return needs_arguments(in, function, made.factory);
     call.node = made.factory;
     if (!made.name.len &&
         (!global_of(in, unit, function, made.factory->function_def.name, &factory) ||
@@ -300,6 +304,8 @@ static bool trace_kernel(struct interp *in, const struct nki_node *function,
             return interp_error(in, function, "hone-no-kernel",
                                 "'" STR_FMT "' is within another function", STR_ARG(name));
         factory = !made.name.len;
+        if (factory && !needs_nothing(made.factory))
+            return needs_arguments(in, function, made.factory);
         name = factory ? made.factory->function_def.name : made.name;
     }
     if (!in->tracing->kernel(in, name, factory, callee, &launches))

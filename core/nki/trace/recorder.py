@@ -228,6 +228,8 @@ def raised(problem):
         stack.append(PLACES.count)
         PLACES.count += 1
         text = problem.msg
+    elif isinstance(problem, SystemExit):
+        text = f"the kernel ends its Python: sys.exit({problem.code!r})"
     else:
         try:
             text = str(problem)
