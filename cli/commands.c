@@ -31,7 +31,7 @@
             "Who evaluates the kernel. hone: its interpreter, in milliseconds. python3: a Python " \
             "of this machine behind the wall, for kernels of NKI 0.7 that need others' modules "   \
             "(HONE_PYTHON says which); hone answers for NKI. Default: [defaults] tracing, else "   \
-            "hone.",                                                                               \
+            "hone; a session keeps what it began with.",                                                                               \
             false                                                                                  \
     }
 #define OPTION_REFERENCE                                                              \
@@ -312,6 +312,7 @@ static const struct cli_option workbench_options[] = {
     OPTION_REFERENCE,
     OPTION_KERNEL_NAME_KEPT,
     OPTION_RELEASE,
+    OPTION_TRACING,
     OPTION_DEVICE,
     OPTION_TARGET,
     OPTION_PROPOSER,
@@ -343,6 +344,7 @@ static const struct cli_option run_options[] = {
      "already. Default: auto.",
      false},
     OPTION_RELEASE,
+    OPTION_TRACING,
     OPTION_DEVICE,
     OPTION_TARGET,
     OPTION_PROPOSER,
@@ -375,6 +377,7 @@ static const struct cli_option mcp_options[] = {
     {"rounds", "N", NULL, "At most this many rounds from here. Default: what the session has left.",
      false},
     OPTION_RELEASE,
+    OPTION_TRACING,
     OPTION_DEVICE,
     OPTION_TARGET,
     OPTION_REFERENCE,

@@ -206,6 +206,8 @@ static void take_settings(const struct cli *cli, struct cli_job *job) {
     job->job.device = job->job.device ? job->job.device : found->device;
     if (found->release && !cli_value(cli, "release"))
         job->job.release = found->release;
+    if (!cli_value(cli, "tracing"))
+        job->job.tracing = found->tracing;
     job->job.lnc = found->lnc;
     job->job.pessimistic = found->is_pessimistic;
 }
