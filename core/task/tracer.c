@@ -140,7 +140,9 @@ static bool launch(struct task_tracer *tracer, struct str program, struct err *e
 
 bool task_tracer_start(struct task_tracer *tracer, struct str program, struct err *err) {
     task_tracer_stop(tracer);
-    tracer->python = python_first();
+    tracer->python = tracer->limits.python && !getenv("HONE_PYTHON")
+                         ? mem_strdup(tracer->limits.python)
+                         : python_first();
     if (!tracer->python)
         return err_set(err, ERR_ENVIRONMENT,
                        "there is no python3 to trace the kernel with: install one, or set "

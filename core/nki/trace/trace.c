@@ -6,9 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Where it last asked is as near as hone can come to what happened in Python. */
 static bool lost(struct trace *t, const char *code, const char *text) {
+    struct frame *before = t->in->frame;
+    const struct nki_node *node = t->stack.len ? trace_enter(t) : NULL;
     t->over = true;
-    return interp_fatal(t->in, NULL, code, "%s", text);
+    interp_fatal(t->in, node, code, "%s%s", text,
+                 node ? "; the kernel last asked for something of NKI here" : "");
+    t->in->frame = before;
+    return false;
 }
 
 static bool no_message(struct trace *t) {
@@ -191,6 +197,18 @@ static bool load(struct trace *t) {
     return good;
 }
 
+static bool is_run_by_python(struct interp *in) {
+    if (in->dialect == NKI_DIALECT_LEGACY)
+        return interp_error(in, in->tree->module, "hone-trace",
+                            "a kernel of neuronxcc.nki is read by a compiler, and no Python runs "
+                            "it: leave out --tracing python3");
+    return !interp_rule(in, NKI_RULE_SUBSET) ||
+           interp_error(in, in->tree->module, "hone-trace",
+                        "a kernel for NKI %s is read by a compiler; Python runs kernels since NKI "
+                        "0.7: leave out --tracing python3, or say --release 0.7",
+                        in->program->release);
+}
+
 static bool trace_begin(struct interp *in) {
     struct trace *t = ARENA_NEW(in->heap, struct trace);
     in->trace = t;
@@ -198,14 +216,7 @@ static bool trace_begin(struct interp *in) {
     t->base = in->frame;
     t->number_name = interp_intern(in, STR("<number>"));
     t->options = NONE_VALUE;
-    if (in->dialect == NKI_DIALECT_LEGACY || interp_rule(in, NKI_RULE_SUBSET))
-        return interp_error(in, in->tree->module, "hone-trace",
-                            "a kernel of %s%s is read by a compiler and not run by Python, which "
-                            "is so since NKI 0.7: leave out --tracing python3, or say --release "
-                            "0.7",
-                            in->dialect == NKI_DIALECT_LEGACY ? "neuronxcc" : "NKI ",
-                            in->dialect == NKI_DIALECT_LEGACY ? ".nki" : in->program->release);
-    return start(t) && load(t);
+    return is_run_by_python(in) && start(t) && load(t);
 }
 
 /* What Python knows of the kernel: (function, options, whether it launches itself). */

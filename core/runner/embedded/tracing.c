@@ -68,6 +68,8 @@ struct nki_tracer *tracing_new(const struct evaluation *evaluation, const struct
         /* its own limit comes first, so that it is blamed */
         .time_s = limit_s > 0 ? fmin(limit_s / 3, TASK_TRACER_S) : TASK_TRACER_S,
         .memory_bytes = job->memory_limit,
+        /* the reference's has numpy */
+        .python = evaluation->reference ? task_reference_python(evaluation->reference) : NULL,
         .folders = (const char *const *)tracing->folders,
         .level = getenv("HONE_WALL") ? "inside" : NULL};
     tracing->python = task_tracer_new(&limits);
