@@ -355,9 +355,25 @@ def thing(handle, constant, kind, name):
     return Thing(handle, kind)
 
 
+class NKIObject:
+    """The base of classes in kernels. What such a class only gives a value is a field of it, too,
+    when it is a dataclass: kernels are written so, and the compilers before 0.7 read them so."""
+
+    def __init_subclass__(cls, **more):
+        super().__init_subclass__(**more)
+        own = dict(cls.__dict__.get("__annotations__", {}))
+        kinds = (property, classmethod, staticmethod, type)
+        for name, value in cls.__dict__.items():
+            if not name.startswith("__") and not callable(value) and not isinstance(value, kinds):
+                own.setdefault(name, object)
+        cls.__annotations__ = own
+
+
 def klass(name, raises):
     if raises:
         return exception(name)
+    if name == "NKIObject":
+        return NKIObject
     return EXCEPTIONS.setdefault(name, type(name, (), {}))
 
 
@@ -580,6 +596,8 @@ class NkiModule(types.ModuleType):
     def __getattr__(self, name):
         if name[:2] == "__":
             raise AttributeError(f"module {self.__name__} has no attribute '{name}'")
+        if (self.__name__, name) == ("nki", "dtype"):  # in annotations of published kernels
+            return importlib.import_module("nki.language").DType
         value = getattr(self.__dict__["_thing"], name)
         known = sys.modules.get(f"{self.__name__}.{name}")
         value = known if isinstance(known, NkiModule) else value
