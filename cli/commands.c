@@ -31,7 +31,7 @@
             "Who evaluates the kernel. hone: its interpreter, in milliseconds. python3: a Python " \
             "of this machine behind the wall, for kernels of NKI 0.7 that need others' modules "   \
             "(HONE_PYTHON says which); hone answers for NKI. Default: [defaults] tracing, else "   \
-            "hone; a session keeps what it began with.",                                                                               \
+            "hone; a session keeps what it began with.",                                           \
             false                                                                                  \
     }
 #define OPTION_REFERENCE                                                              \

@@ -8,6 +8,5 @@
 struct nki_program *nki_specialise(const struct nki_tree *tree,
                                    const struct nki_specialise_options *options,
                                    struct diag_list *diags) {
-    return interp_specialise(tree, options, &api_objects, &python_library, &trace_tracing,
-                             diags);
+    return interp_specialise(tree, options, &api_objects, &python_library, &trace_tracing, diags);
 }

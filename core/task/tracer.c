@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starts the Python and waits for its messages, in an event loop of its own: there the child has
  * its limits, its wall and an end in every case. */
-#include "task/tracer.h"
-
 #include "loop/loop.h"
 #include "task/enclosure.h"
 #include "task/python.h"
@@ -27,7 +25,7 @@ struct task_tracer {
     size_t used;   /* bytes of it that were the last message */
     struct buf tail;
     size_t noise;
-    bool ready;    /* a message is whole, the program ended, or it is to be looked at */
+    bool ready; /* a message is whole, the program ended, or it is to be looked at */
     bool ended;
     struct loop_exit how;
 };
@@ -118,8 +116,12 @@ static bool launch(struct task_tracer *tracer, struct str program, struct err *e
              program.len, program.len);
     const char *argv[] = {tracer->python, "-c", start, NULL};
     char *base = task_user_base();
-    const char *env[] = {"PYTHONDONTWRITEBYTECODE=1", "PYTHONIOENCODING=utf-8", "PYTHONHASHSEED=0",
-                         "XDG_CACHE_HOME", base, NULL};
+    const char *env[] = {"PYTHONDONTWRITEBYTECODE=1",
+                         "PYTHONIOENCODING=utf-8",
+                         "PYTHONHASHSEED=0",
+                         "XDG_CACHE_HOME",
+                         base,
+                         NULL};
     struct loop_child_spec spec = {.argv = argv,
                                    .env = env,
                                    .keep_input = true,

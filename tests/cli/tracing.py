@@ -160,8 +160,8 @@ class Tracing(unittest.TestCase):
             row["diagnostics"] = [one for one in row["diagnostics"]
                                   if one["code"] != "hone-traced-by-python3"]
             rows.append({key: row[key] for key in
-                         ("diagnostics", "instructions", "latency_us", "compiles", "causes", "seeds",
-                          "metrics", "kernel_name", "cores") if key in row})
+                         ("diagnostics", "instructions", "latency_us", "compiles", "causes",
+                          "seeds", "metrics", "function", "cores") if key in row})
         self.assertEqual(rows[0], rows[1])
         return rows[1]
 

@@ -12,7 +12,7 @@
 
 #include "nki/nki.h"
 #include "nki/program/testing.h"
-#include "task/tracer.h"
+#include "task/task.h"
 
 #define FOLDER HONE_SOURCE_DIR "/tests/nki/api/"
 #define MAX_INPUTS 8
@@ -41,8 +41,8 @@ static void stop(void *data) {
 static void traced_new(struct traced *traced, double time_s) {
     struct task_tracer_limits limits = {.time_s = time_s, .level = "limits"};
     traced->python = task_tracer_new(&limits);
-    traced->tracer = (struct nki_tracer){
-        .start = start, .exchange = exchange, .stop = stop, .data = traced};
+    traced->tracer =
+        (struct nki_tracer){.start = start, .exchange = exchange, .stop = stop, .data = traced};
 }
 
 struct inputs {
@@ -224,12 +224,15 @@ static void test_errors_have_the_interpreters_code_and_line(void **state) {
     run_file("errors.txt");
 }
 
-/* ---- what kernels do to their Python ---------------------------------------------------------- */
+/* ---- what kernels do to their Python ----------------------------------------------------------
+ */
 
-#define HEAD "import nki\nimport nki.language as nl, nki.isa as nisa\nimport os, sys\n@nki.jit\ndef k(x):\n"
-#define TAIL                                                                                  \
-    "    y = nl.ndarray((4, 4), dtype=nl.float32, buffer=nl.shared_hbm)\n"                    \
-    "    nisa.dma_copy(dst=y, src=x)\n"                                                       \
+#define HEAD                                                                             \
+    "import nki\nimport nki.language as nl, nki.isa as nisa\nimport os, sys\n@nki.jit\n" \
+    "def k(x):\n"
+#define TAIL                                                               \
+    "    y = nl.ndarray((4, 4), dtype=nl.float32, buffer=nl.shared_hbm)\n" \
+    "    nisa.dma_copy(dst=y, src=x)\n"                                    \
     "    return y\n"
 
 static const struct {

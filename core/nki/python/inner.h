@@ -219,12 +219,12 @@ struct interp {
     const struct nki_specialise_options *options;
     const struct interp_objects *objects;
     const struct interp_library *library;
-    const struct interp_tracing *tracing; /* Python evaluates the file; NULL: the interpreter does */
+    const struct interp_tracing *tracing; /* Python evaluates the file; NULL: the interpreter */
     struct trace *trace;                  /* its state */
-    struct api *api;            /* the API side's state; ends with the program */
-    int grid[3], program_id[3]; /* of the SPMD instance that is being evaluated */
-    uint8_t core;               /* that runs it */
-    bool on_cores;              /* within a launch on several cores */
+    struct api *api;                      /* the API side's state; ends with the program */
+    int grid[3], program_id[3];           /* of the SPMD instance that is being evaluated */
+    uint8_t core;                         /* that runs it */
+    bool on_cores;                        /* within a launch on several cores */
     const struct nki_tree *tree;
     struct diag_list *diags;
     enum nki_dialect dialect;

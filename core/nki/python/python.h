@@ -341,11 +341,9 @@ struct interp_tracing {
 
 /* Does nki_specialise's work with these objects and this library, and with that tracing where the
  * options have a tracer. */
-struct nki_program *interp_specialise(const struct nki_tree *tree,
-                                      const struct nki_specialise_options *options,
-                                      const struct interp_objects *objects,
-                                      const struct interp_library *library,
-                                      const struct interp_tracing *tracing,
-                                      struct diag_list *diags) CC_MUST_USE;
+struct nki_program *
+interp_specialise(const struct nki_tree *tree, const struct nki_specialise_options *options,
+                  const struct interp_objects *objects, const struct interp_library *library,
+                  const struct interp_tracing *tracing, struct diag_list *diags) CC_MUST_USE;
 
 #endif

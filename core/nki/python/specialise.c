@@ -293,8 +293,7 @@ static bool make_kernel(struct interp *in, const struct unit *unit, const struct
 }
 
 /* The same where Python evaluates the file. */
-static bool trace_kernel(struct interp *in, const struct nki_node *function,
-                         struct value *callee) {
+static bool trace_kernel(struct interp *in, const struct nki_node *function, struct value *callee) {
     struct nki_made made;
     struct str name = function->function_def.name;
     bool launches = false, factory = false;
@@ -479,12 +478,10 @@ static void find_further(const struct nki_tree *tree, const struct nki_specialis
     diag_free(&all);
 }
 
-struct nki_program *interp_specialise(const struct nki_tree *tree,
-                                      const struct nki_specialise_options *options,
-                                      const struct interp_objects *objects,
-                                      const struct interp_library *library,
-                                      const struct interp_tracing *tracing,
-                                      struct diag_list *diags) {
+struct nki_program *
+interp_specialise(const struct nki_tree *tree, const struct nki_specialise_options *options,
+                  const struct interp_objects *objects, const struct interp_library *library,
+                  const struct interp_tracing *tracing, struct diag_list *diags) {
     if (tree->errors) {
         if (!diags->errors)
             diag_add(diags, DIAG_ERROR, "syntax", tree->file, 0, 0, "the kernel does not parse");
@@ -498,8 +495,8 @@ struct nki_program *interp_specialise(const struct nki_tree *tree,
         struct interp *in = interp_new(tree, &mine, objects, library, diags);
         in->tracing = options->tracer ? tracing : NULL;
         program = evaluate(in, &again);
-        bool further = !program && !again && options->every_error && !in->failure.fatal &&
-                       !in->tracing;
+        bool further =
+            !program && !again && options->every_error && !in->failure.fatal && !in->tracing;
         if (in->tracing)
             tracing->end(in);
         interp_free(in);

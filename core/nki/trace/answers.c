@@ -30,9 +30,9 @@ static bool getattr(struct question *q) {
 }
 
 static bool setattr(struct question *q) {
-    return is_text(q->v[1]) ? set_attr(q->in, q->node, q->v[0],
-                                       interp_intern(q->in, text_of(q->v[1])), q->v[2])
-                            : wrong(q);
+    return is_text(q->v[1])
+               ? set_attr(q->in, q->node, q->v[0], interp_intern(q->in, text_of(q->v[1])), q->v[2])
+               : wrong(q);
 }
 
 static bool getitem(struct question *q) {
@@ -131,8 +131,7 @@ static bool module(struct question *q) {
 }
 
 static bool isof(struct question *q) {
-    bool is = q->v[0].kind == VALUE_NATIVE &&
-              q->in->objects->is_of(q->in, q->v[1], q->v[0].native);
+    bool is = q->v[0].kind == VALUE_NATIVE && q->in->objects->is_of(q->in, q->v[1], q->v[0].native);
     q->result = value_bool(is);
     return true;
 }

@@ -52,8 +52,8 @@ enum trace_tag {
 /* Functions of recorder.py that hone runs by number. */
 enum { TRACE_LOAD, TRACE_FIND };
 
-#define TRACE_DEPTH 60                     /* of values in values */
-#define TRACE_MESSAGE ((size_t)160 << 20)  /* bytes of one, at most */
+#define TRACE_DEPTH 60                    /* of values in values */
+#define TRACE_MESSAGE ((size_t)160 << 20) /* bytes of one, at most */
 
 /* A place in the kernel's Python. */
 struct place {
@@ -75,12 +75,12 @@ struct trace {
     struct nki_tracer *tracer;
     struct buf out;
     struct frame *base;
-    VEC(struct value) things;   /* by handle */
-    struct map constants;       /* key: handle + 1 */
-    VEC(struct place) places;   /* by number */
-    struct map frames;          /* caller, its place, code: struct frame */
-    VEC(int64_t) stack;         /* as it was last told, .. */
-    VEC(struct frame *) shown;  /* .. and the frames of it */
+    VEC(struct value) things;  /* by handle */
+    struct map constants;      /* key: handle + 1 */
+    VEC(struct place) places;  /* by number */
+    struct map frames;         /* caller, its place, code: struct frame */
+    VEC(int64_t) stack;        /* as it was last told, .. */
+    VEC(struct frame *) shown; /* .. and the frames of it */
     VEC(struct trace_error) errors;
     int64_t raised; /* what Python keeps the exception under that is on its way; -1: none */
     const struct value_str *number_name;

@@ -201,8 +201,9 @@ def exception(name):
     found = getattr(builtins, name, None) or EXCEPTIONS.get(name)
     if isinstance(found, type) and issubclass(found, Exception):
         return found
-    return EXCEPTIONS.setdefault(name, type(name, (Exception,), {})) if name == "NkiValidationError" \
-        else RuntimeError
+    if name != "NkiValidationError":
+        return RuntimeError
+    return EXCEPTIONS.setdefault(name, type(name, (Exception,), {}))
 
 
 def run(function, arguments, keywords):
@@ -393,7 +394,7 @@ def member(name, which, value):
     return getattr(known, which, value)
 
 
-# ------------------------------------------------------------------------------------- what asks hone
+# ----------------------------------------------------------------------------------- what asks hone
 
 
 class Thing:
@@ -624,7 +625,7 @@ class Finder:
         pass
 
 
-# ---------------------------------------------------------------------------------------- the kernel
+# --------------------------------------------------------------------------------------- the kernel
 
 KERNEL = None
 

@@ -33,8 +33,7 @@ static const struct nki_node *assert_around(const struct nki_node *node) {
 
 static void print_raised(const struct trace *t, const struct nki_node *node, struct str name,
                          struct str text, struct buf *out) {
-    const struct nki_node *assertion =
-        str_is(name, "AssertionError") ? assert_around(node) : NULL;
+    const struct nki_node *assertion = str_is(name, "AssertionError") ? assert_around(node) : NULL;
     if (assertion)
         buf_puts(out, "assertion failed: ");
     if (text.len) {
@@ -176,8 +175,7 @@ static bool start(struct trace *t) {
     if (!converse(t, &version))
         return false;
     if (version.kind == VALUE_STR)
-        snprintf(t->tracer->python, sizeof t->tracer->python, STR_FMT,
-                 STR_ARG(text_of(version)));
+        snprintf(t->tracer->python, sizeof t->tracer->python, STR_FMT, STR_ARG(text_of(version)));
     return true;
 }
 
@@ -220,8 +218,7 @@ static bool trace_begin(struct interp *in) {
 }
 
 /* What Python knows of the kernel: (function, options, whether it launches itself). */
-static bool take_kernel(struct trace *t, struct value told, struct value *callee,
-                        bool *launches) {
+static bool take_kernel(struct trace *t, struct value told, struct value *callee, bool *launches) {
     const struct value *parts = told.kind == VALUE_TUPLE ? told.seq->items.at : NULL;
     if (!parts || told.seq->items.len != 3 || parts[0].kind != VALUE_NATIVE ||
         parts[1].kind != VALUE_TUPLE || parts[2].kind != VALUE_BOOL)

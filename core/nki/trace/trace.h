@@ -4,10 +4,10 @@
  * gave it; the answers come from the same functions that the interpreter calls, at the same places
  * of the source. So the program, and what is said of errors, are the interpreter's.
  *
- * A message is a value as Python's marshal writes it in version 2 (wire.c). Python sends (op, stack,
- * places, arguments), and gets one of the answers below. `stack` has a number for the place in each
- * of the kernel's frames, the outermost first, and `places` tells of those that are new. Nothing in
- * a message is trusted: whoever can write to the pipe can say what a kernel could have said. */
+ * A message is a value as Python's marshal writes it in version 2 (wire.c). Python sends (op,
+ * stack, places, arguments), and gets one of the answers of private.h. `stack` has a number for the
+ * place in each of the kernel's frames, the outermost first; `places` tells of those that are new.
+ * Nothing in a message is trusted: whoever can write to the pipe says what a kernel could say. */
 #ifndef HONE_NKI_TRACE_H
 #define HONE_NKI_TRACE_H
 

@@ -92,8 +92,7 @@ static bool read_array(struct trace *t, const struct nki_node *node, struct wire
 static bool read_named(struct trace *t, const struct nki_node *node, struct wire *wire,
                        struct value *result) {
     struct str path = wire_text(wire), name = wire_text(wire);
-    const struct value_module *module =
-        wire->bad ? NULL : t->in->objects->module(t->in, path);
+    const struct value_module *module = wire->bad ? NULL : t->in->objects->module(t->in, path);
     if (wire->bad || !module)
         return !(wire->bad = true);
     return module->get(t->in, node, module, name, result) || t->in->failure.set ||

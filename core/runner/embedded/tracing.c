@@ -2,7 +2,6 @@
 /* Kernels that Python evaluates (job->tracing): a Python for each evaluation, behind the runner's
  * wall and one of its own. */
 #include "runner/embedded/private.h"
-#include "task/tracer.h"
 
 #include <math.h>
 #include <stdio.h>

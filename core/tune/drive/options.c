@@ -324,8 +324,8 @@ static void lnc_put(struct source *source) {
 static void tracing_put(struct source *source) {
     struct config_origin origin = {CONFIG_PRESET, NULL, 0};
     const char *given = source->options->tracing;
-    const char *who = given ? given : config_get(source->options->config, "defaults", "tracing",
-                                                 &origin);
+    const char *who =
+        given ? given : config_get(source->options->config, "defaults", "tracing", &origin);
     if (!who || strcmp(who, "python3") != 0)
         return;
     source->session->tracing = "python3";
