@@ -25,6 +25,15 @@
             "Default: [defaults] release, else what the target has, else the newest.",            \
             false                                                                                 \
     }
+#define OPTION_TRACING                                                                             \
+    {                                                                                              \
+        "tracing", "WHO", "hone|python3",                                                          \
+            "Who evaluates the kernel. hone: its interpreter, in milliseconds. python3: a Python " \
+            "of this machine behind the wall, for kernels of NKI 0.7 that need others' modules "   \
+            "(HONE_PYTHON says which); hone answers for NKI. Default: [defaults] tracing, else "   \
+            "hone; a session keeps what it began with.",                                           \
+            false                                                                                  \
+    }
 #define OPTION_REFERENCE                                                              \
     {                                                                                 \
         "reference", "FILE", NULL,                                                    \
@@ -141,6 +150,7 @@ static const struct cli_option new_options[] = {
 };
 static const struct cli_option sim_options[] = {
     OPTION_REFERENCE,
+    OPTION_TRACING,
     OPTION_RELEASE,
     OPTION_DEVICE,
     OPTION_KERNEL_NAME,
@@ -302,6 +312,7 @@ static const struct cli_option workbench_options[] = {
     OPTION_REFERENCE,
     OPTION_KERNEL_NAME_KEPT,
     OPTION_RELEASE,
+    OPTION_TRACING,
     OPTION_DEVICE,
     OPTION_TARGET,
     OPTION_PROPOSER,
@@ -333,6 +344,7 @@ static const struct cli_option run_options[] = {
      "already. Default: auto.",
      false},
     OPTION_RELEASE,
+    OPTION_TRACING,
     OPTION_DEVICE,
     OPTION_TARGET,
     OPTION_PROPOSER,
@@ -365,6 +377,7 @@ static const struct cli_option mcp_options[] = {
     {"rounds", "N", NULL, "At most this many rounds from here. Default: what the session has left.",
      false},
     OPTION_RELEASE,
+    OPTION_TRACING,
     OPTION_DEVICE,
     OPTION_TARGET,
     OPTION_REFERENCE,

@@ -36,6 +36,7 @@ static void trial_run(struct trial *trial, const struct tune_bundle_made *made) 
                              .reference_path = made->reference,
                              .device = made->device,
                              .release = made->release,
+                             .tracing = made->tracing,
                              .lnc = made->lnc,
                              .seeds = &made->seed,
                              .seed_count = 1,

@@ -699,6 +699,7 @@ int cli_workbench(const struct cli *cli) {
         .function = cli_value(cli, "kernel-name"),
         .device = cli_value(cli, "device"),
         .release = cli_release(cli, NULL),
+        .tracing = cli_value(cli, "tracing"),
         .target = cli_value(cli, "target"),
         .proposer = cli_value(cli, "proposer"),
         .search = cli_value(cli, "search"),

@@ -63,6 +63,8 @@ void place_name(const struct views *views, struct buf *out) {
                state->lnc > 1 ? ", two cores" : "");
     if (state->release)
         buf_printf(out, ", NKI %s", state->release);
+    if (state->tracing)
+        buf_printf(out, ", traced by %s", state->tracing);
     buf_puts(out, " · ");
     if (place_is_remote(views))
         buf_printf(out, "%s ", state->place->info->kind);

@@ -30,6 +30,11 @@ const char *cli_release(const struct cli *cli, const struct config *config) {
     return text ? nki_release_find(text) : NULL;
 }
 
+const char *cli_tracing(const struct cli *cli, const struct config *config) {
+    const char *text = cli_value(cli, "tracing");
+    return text || !config ? text : config_get(config, "defaults", "tracing", NULL);
+}
+
 bool cli_has(const struct cli *cli, const char *name) {
     return cli_value_at(cli, name, 0) != NULL;
 }

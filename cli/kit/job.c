@@ -206,6 +206,8 @@ static void take_settings(const struct cli *cli, struct cli_job *job) {
     job->job.device = job->job.device ? job->job.device : found->device;
     if (found->release && !cli_value(cli, "release"))
         job->job.release = found->release;
+    if (!cli_value(cli, "tracing"))
+        job->job.tracing = found->tracing;
     job->job.lnc = found->lnc;
     job->job.pessimistic = found->is_pessimistic;
 }
@@ -246,6 +248,7 @@ int cli_job_open(const struct cli *cli, struct cli_job *job) {
     if (!job->config)
         return cli_fail(cli, &err);
     job->job.release = cli_release(cli, job->config);
+    job->job.tracing = cli_tracing(cli, job->config);
     take_settings(cli, job);
     job->job.wall = (struct task_walling){.level = config_get(job->config, "wall", "level", NULL),
                                           .shown = config_get(job->config, "wall", "read", NULL)};

@@ -46,6 +46,8 @@ struct cli {
 /* The last value of an option, or NULL when it was not given. */
 const char *cli_value(const struct cli *cli, const char *name);
 bool cli_has(const struct cli *cli, const char *name);
+/* --tracing, else [defaults] tracing of the configuration (may be NULL); NULL: neither. */
+const char *cli_tracing(const struct cli *cli, const struct config *config);
 /* --release, else [defaults] release of the configuration (may be NULL), as "0.6"; NULL: neither
  * is given. */
 const char *cli_release(const struct cli *cli, const struct config *config);

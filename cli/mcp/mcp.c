@@ -198,6 +198,7 @@ static bool options_read(struct serving *serving) {
                                              .session_dir = cli_value(cli, "session"),
                                              .device = cli_value(cli, "device"),
                                              .release = cli_release(cli, NULL),
+                                             .tracing = cli_value(cli, "tracing"),
                                              .target = cli_value(cli, "target"),
                                              .precision = cli_value(cli, "precision"),
                                              .seeds = cli_value(cli, "seeds"),

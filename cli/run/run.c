@@ -96,6 +96,7 @@ static bool options_read(struct run *run, struct tune_options *options) {
     options->session_dir = cli_value(cli, "session");
     options->device = cli_value(cli, "device");
     options->release = cli_release(cli, NULL);
+    options->tracing = cli_value(cli, "tracing");
     options->target = cli_value(cli, "target");
     options->proposer = cli_value(cli, "proposer");
     options->search = cli_value(cli, "search");

@@ -301,6 +301,7 @@ static struct runner_job job_of(const struct evaluation *own, const struct tried
                              .reference_path = tune_reference_file(state),
                              .device = state->device,
                              .release = tune_release(state),
+                             .tracing = state->tracing,
                              .seeds = state->seeds.at,
                              .seed_count = state->seeds.len,
                              .tolerance = state->tolerance > 0 ? state->tolerance : 0,

@@ -83,6 +83,8 @@ struct wall *runner_wall(const struct runner_job *job, const char *self, struct 
         show_folder_of(wall, job->kernel_path);
     if (job->reference_path)
         task_wall_add(wall, job->reference_path, job->wall.shown);
+    else if (runner_job_traces(job))
+        task_wall_add_python(wall, job->wall.shown);
     for (size_t i = 0; i < job->input_count; i++)
         wall_add(wall, job->inputs[i].file, WALL_READ);
     show_to_write(wall, job->artifact_folder);

@@ -163,11 +163,15 @@ static void add_shown(struct wall *wall, const char *shown) {
     }
 }
 
+void task_wall_add_python(struct wall *wall, const char *shown) {
+    python_add_places(wall);
+    add_shown(wall, shown);
+}
+
 void task_wall_add(struct wall *wall, const char *reference_path, const char *shown) {
     char *cache = task_cache_of(reference_path, NULL);
     char *absolute = path_absolute(reference_path), *folder = path_folder(absolute);
-    python_add_places(wall);
-    add_shown(wall, shown);
+    task_wall_add_python(wall, shown);
     wall_add_folder(wall, folder);
     wall_add(wall, absolute, WALL_READ);
     if (cache && task_cache_make(cache, NULL))

@@ -91,6 +91,19 @@ void python_add_places(struct wall *wall) {
     vec_free(&python.candidates);
 }
 
+char *python_first(void) {
+    struct python python = {0};
+    char *first = NULL;
+    list_candidates(&python);
+    for (size_t i = 0; i < python.candidates.len; i++) {
+        if (!first && enclosure_has_program(python.candidates.at[i]))
+            first = mem_strdup(python.candidates.at[i]);
+        free(python.candidates.at[i]);
+    }
+    vec_free(&python.candidates);
+    return first;
+}
+
 struct python *python_new(struct loop *loop, const char *reference_path,
                           const struct task_reference_limits *limits,
                           const struct python_callbacks *callbacks) {

@@ -224,6 +224,8 @@ void task_reference_compare(struct task_reference *reference, int64_t seed,
                             void *data);
 /* Shows a wall what a reference and its Python need, and where the reference's inputs are kept. */
 void task_wall_add(struct wall *wall, const char *reference_path, const char *shown);
+/* The same for a Python alone. */
+void task_wall_add_python(struct wall *wall, const char *shown);
 /* "PYTHONUSERBASE=...": where pip installed packages for this user. A new string. */
 char *task_user_base(void) CC_MUST_USE;
 /* The Python in use when it is not the first that was tried. NULL: there is none, or it is the
@@ -244,6 +246,35 @@ uint64_t task_cache_bytes(void);
 uint64_t task_cache_empty(void);
 /* Removes from the scratch folder what a process left that was killed during a comparison. */
 void task_scratch_clean(int pid);
+
+/* ---- a Python that is waited for ------------------------------------------------------------- */
+
+/* It runs a program of hone's beside a piece of work, and talks with it in messages. All of it
+ * happens on the thread that calls. */
+struct task_tracer;
+struct task_tracer_limits {
+    double time_s;              /* from start to stop; 0: TASK_TRACER_S */
+    uint64_t memory_bytes;      /* of address space; 0: none */
+    const volatile int *cancel; /* non-zero ends it; NULL */
+    const char *const *folders; /* that its programs may read; ends with NULL; NULL: none */
+    const char *python;         /* which one; NULL: as below */
+    const char *level;          /* of its wall, as in task_walling; "inside": this process is behind
+                                 * one, and it gets a narrower one if the system has it */
+};
+#define TASK_TRACER_S 120.0
+/* Nothing is started. Limits are copied, but for the folders, which it needs until it starts. */
+struct task_tracer *task_tracer_new(const struct task_tracer_limits *limits) CC_MUST_USE;
+/* Starts HONE_PYTHON, else the python3 that references use, and gives it the program's text, which
+ * finds its messages on standard input and output. False and *err (environment). */
+bool task_tracer_start(struct task_tracer *tracer, struct str program, struct err *err);
+/* Sends a message, unless it is empty, and waits for one, which is good until the next call. False
+ * and *err (cancelled, or else kernel) when there comes none: the program ended, and how, or a
+ * limit ended it. Afterwards there is nobody to talk to. */
+bool task_tracer_exchange(struct task_tracer *tracer, struct str message, struct str *next,
+                          struct err *err);
+/* Ends the program. It may be started again. */
+void task_tracer_stop(struct task_tracer *tracer);
+void task_tracer_free(struct task_tracer *tracer); /* accepts NULL */
 
 /* -------------------------------------------------------------------------------- the verdict */
 

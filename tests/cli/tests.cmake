@@ -99,3 +99,7 @@ set_tests_properties(bench/cheats PROPERTIES LABELS bench TIMEOUT 7200)
 add_test(NAME cli/decisions COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/decisions.py
          $<TARGET_FILE:hone>)
 set_tests_properties(cli/decisions PROPERTIES LABELS session TIMEOUT 300)
+# Kernels that Python evaluates.
+add_test(NAME cli/tracing COMMAND /usr/bin/python3 ${CMAKE_SOURCE_DIR}/tests/cli/tracing.py
+         $<TARGET_FILE:hone> ${CMAKE_SOURCE_DIR}/seeds)
+set_tests_properties(cli/tracing PROPERTIES LABELS session TIMEOUT 900)

@@ -516,6 +516,21 @@ struct nki_number {
     int64_t value;
 };
 
+/* A Python that evaluates a kernel. It runs a program that talks to hone in messages (nki/trace):
+ * four bytes of length, the lowest first, and so many bytes. */
+struct nki_tracer {
+    /* Starts the program. False and *err where it cannot. */
+    bool (*start)(void *data, struct str program, struct err *err);
+    /* Sends a message (none when it is empty) and waits for the next one, which is good until the
+     * next call. False and *err when the program has ended or is over a limit, or the user
+     * cancelled. */
+    bool (*exchange)(void *data, struct str message, struct str *next, struct err *err);
+    void (*stop)(void *data); /* also without start */
+    void *data;
+    const char *path; /* from where the file imports; NULL: from where it is */
+    char python[40];  /* filled: the version that it is, "3.11.7" */
+};
+
 struct nki_specialise_options {
     const char *function; /* NULL: the one kernel in the file */
     enum nki_generation generation;
@@ -539,6 +554,8 @@ struct nki_specialise_options {
     bool partial;         /* inputs may be missing: evaluation goes as far as it can without
                            * them, and returns the program up to there */
     const struct nki_watch *watch; /* NULL: nobody */
+    struct nki_tracer *tracer;     /* Python evaluates the kernel; NULL: hone's interpreter does.
+                                    * Loops are not folded then, and the first error ends it */
 };
 
 /* Turns a kernel and its inputs into a program. Findings (errors and warnings with file, line,

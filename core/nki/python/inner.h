@@ -224,10 +224,12 @@ struct interp {
     const struct nki_specialise_options *options;
     const struct interp_objects *objects;
     const struct interp_library *library;
-    struct api *api;            /* the API side's state; ends with the program */
-    int grid[3], program_id[3]; /* of the SPMD instance that is being evaluated */
-    uint8_t core;               /* that runs it */
-    bool on_cores;              /* within a launch on several cores */
+    const struct interp_tracing *tracing; /* Python evaluates the file; NULL: the interpreter */
+    struct trace *trace;                  /* its state */
+    struct api *api;                      /* the API side's state; ends with the program */
+    int grid[3], program_id[3];           /* of the SPMD instance that is being evaluated */
+    uint8_t core;                         /* that runs it */
+    bool on_cores;                        /* within a launch on several cores */
     const struct nki_tree *tree;
     struct diag_list *diags;
     enum nki_dialect dialect;
@@ -420,6 +422,15 @@ bool call_value(struct interp *in, const struct call *call, struct value callee,
 /* Before a launch of so many programs. Those of the current dialect are the physical cores of a
  * logical one; ours of the legacy dialect share one. False after interp_error. */
 bool launch_on_cores(struct interp *in, const struct nki_node *node, int64_t programs);
+/* kernel[grid](..): runs the instances one after the other. All of them write the same shared
+ * tensors, so what the first one returns is the result. */
+struct launch {
+    struct value callee;
+    const char *name;
+    int size[3]; /* 0: it has no such dimension */
+};
+bool run_launch(struct interp *in, const struct call *call, const struct launch *launch,
+                struct value *result);
 /* specialise.c: whether a kernel that is launched on `degree` cores is what the options ask for;
  * false after an error. */
 bool launch_agrees(struct interp *in, const struct nki_node *node, const char *kernel,
@@ -434,6 +445,9 @@ struct frame *frame_new(struct interp *in, struct scope *scope, struct frame *ou
 enum flow exec_block(struct interp *in, const struct nki_list *body);
 enum flow exec(struct interp *in, const struct nki_node *stmt);
 bool assign_target(struct interp *in, const struct nki_node *target, struct value value);
+/* The name that an assignment gives its value, for labels: `x = ..`, `x[..] = ..`, `self.x =
+ * ..`. */
+struct str target_name(const struct nki_node *target);
 
 /* interp_match.c */
 enum flow exec_match(struct interp *in, const struct nki_node *stmt);

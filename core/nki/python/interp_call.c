@@ -220,16 +220,16 @@ bool launch_on_cores(struct interp *in, const struct nki_node *node, int64_t pro
 }
 
 /* In the legacy dialect, a kernel that calls another one calls it without a grid. */
-static bool is_outermost(struct interp *in, const struct call *call,
-                         const struct value_function *function) {
-    if (in->dialect != NKI_DIALECT_LEGACY || !function->is_kernel)
+static bool is_outermost(struct interp *in, const struct call *call, const struct launch *launch) {
+    if (in->dialect != NKI_DIALECT_LEGACY || launch->callee.kind != VALUE_FUNCTION ||
+        !launch->callee.function->is_kernel)
         return true;
     for (const struct frame *frame = in->frame; frame; frame = frame->caller)
         if (frame->function && frame->function->is_kernel)
             return interp_error(in, call->node, "err_nested_kernel_with_spmd_grid",
                                 "%s calls %s with a grid: a kernel calls another one as "
                                 "%s(..), without a grid, and passes what its program does",
-                                frame->function->name, function->name, function->name);
+                                frame->function->name, launch->name, launch->name);
     return true;
 }
 
@@ -238,21 +238,26 @@ static void launch_end(struct interp *in) {
     in->on_cores = false;
 }
 
-/* kernel[grid](..) runs the instances one after the other. All of them write the same shared
- * tensors, so what the first one returns is the result. */
-static bool launch(struct interp *in, const struct call *call, struct value_function *function,
-                   struct value *result) {
+static bool run_instance(struct interp *in, const struct call *call, const struct launch *launch,
+                         struct value *result) {
+    return launch->callee.kind == VALUE_FUNCTION
+               ? call_function(in, call, launch->callee.function, result)
+               : call_value(in, call, launch->callee, result);
+}
+
+bool run_launch(struct interp *in, const struct call *call, const struct launch *launch,
+                struct value *result) {
     struct interp_launch state = in->objects->launch_begin(in);
     int grid[3], id[3];
     memcpy(grid, in->grid, sizeof grid);
     memcpy(id, in->program_id, sizeof id);
-    memcpy(in->grid, function->launch, sizeof in->grid);
+    memcpy(in->grid, launch->size, sizeof in->grid);
     int size[3];
     for (int d = 0; d < 3; d++)
-        size[d] = MAX_OF(function->launch[d], 1);
+        size[d] = MAX_OF(launch->size[d], 1);
     int64_t count = (int64_t)size[0] * size[1] * size[2];
-    bool good = is_outermost(in, call, function) &&
-                (in->on_cores || launch_agrees(in, call->node, function->name, count)) &&
+    bool good = is_outermost(in, call, launch) &&
+                (in->on_cores || launch_agrees(in, call->node, launch->name, count)) &&
                 launch_on_cores(in, call->node, count);
     bool any_order = in->dialect == NKI_DIALECT_LEGACY && count > 1;
     if (any_order)
@@ -266,7 +271,7 @@ static bool launch(struct interp *in, const struct call *call, struct value_func
         in->program_id[2] = (int)(i % size[2]);
         in->core = in->on_cores && count > 1 ? (uint8_t)i : in->core;
         in->objects->launch_next(in, &state, (size_t)i);
-        good = call_function(in, call, function, i ? &returned : result);
+        good = run_instance(in, call, launch, i ? &returned : result);
     }
     in->objects->launch_end(in, &state);
     if (any_order)
@@ -334,13 +339,21 @@ static bool not_callable(struct interp *in, const struct call *call, struct valu
                         value_type_name(callee));
 }
 
+static bool call_or_launch(struct interp *in, const struct call *call, struct value callee,
+                           struct value *result) {
+    const struct value_function *function = callee.function;
+    if (!function->launch[0])
+        return call_function(in, call, callee.function, result);
+    struct launch launch = {.callee = callee, .name = function->name};
+    memcpy(launch.size, function->launch, sizeof launch.size);
+    return run_launch(in, call, &launch, result);
+}
+
 bool call_value(struct interp *in, const struct call *call, struct value callee,
                 struct value *result) {
     bool found = false;
     switch (callee.kind) {
-    case VALUE_FUNCTION:
-        return callee.function->launch[0] ? launch(in, call, callee.function, result)
-                                          : call_function(in, call, callee.function, result);
+    case VALUE_FUNCTION: return call_or_launch(in, call, callee, result);
     case VALUE_NATIVE: return call_native(in, call, callee.native, result);
     case VALUE_BOUND:
         return enter(in, call->node) &&

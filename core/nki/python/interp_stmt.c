@@ -4,9 +4,7 @@
  * in interp_match.c. */
 #include "nki/python/inner.h"
 
-/* The name that an assignment gives its value, for labels: `x = ..`, `x[..] = ..`, `self.x =
- * ..`. */
-static struct str target_name(const struct nki_node *target) {
+struct str target_name(const struct nki_node *target) {
     if (target->kind == NKI_NAME)
         return target->name.id;
     if (target->kind == NKI_ATTRIBUTE)

@@ -339,11 +339,25 @@ struct interp_library {
     bool (*is_type)(const struct value_native *native, enum value_kind *kind);
 };
 
-/* Does nki_specialise's work with these objects and this library. */
-struct nki_program *interp_specialise(const struct nki_tree *tree,
-                                      const struct nki_specialise_options *options,
-                                      const struct interp_objects *objects,
-                                      const struct interp_library *library,
-                                      struct diag_list *diags) CC_MUST_USE;
+/* Another way to evaluate a kernel's file than the interpreter's own: the functions of the kernel
+ * are natives then (nki/trace). Each function returns false after interp_error. */
+struct interp_tracing {
+    /* Evaluates the file at module level. */
+    bool (*begin)(struct interp *in);
+    /* What the file has under the name, or what the function of that name makes (factory). Whether
+     * the kernel launches itself on the cores. */
+    bool (*kernel)(struct interp *in, struct str name, bool factory, struct value *callee,
+                   bool *launches);
+    /* An option of the kernel's decorator. False, without an error: it has no such one. */
+    bool (*option)(struct interp *in, struct str name, struct value *value);
+    void (*end)(struct interp *in); /* comes in any case, also without begin */
+};
+
+/* Does nki_specialise's work with these objects and this library, and with that tracing where the
+ * options have a tracer. */
+struct nki_program *
+interp_specialise(const struct nki_tree *tree, const struct nki_specialise_options *options,
+                  const struct interp_objects *objects, const struct interp_library *library,
+                  const struct interp_tracing *tracing, struct diag_list *diags) CC_MUST_USE;
 
 #endif

@@ -67,6 +67,13 @@ static struct value make_member(struct interp *in, const struct nki_input *input
     struct str rest = str_of(input->s), name;
     str_next(&rest, '.', &name);
     struct value_class *known = class_named(in, name);
+    if (in->tracing) { /* Python knows the class */
+        struct value_class *cls = class_new(in, arena_strdup(in->heap, input->s), NULL);
+        cls->form = CLASS_ENUM;
+        struct value made = object_new(in, cls);
+        made.object->inner = items[0];
+        return made;
+    }
     const struct value *member = known && known->form == CLASS_ENUM
                                      ? attrs_find(&known->attrs, interp_intern(in, rest))
                                      : NULL;
@@ -264,10 +271,18 @@ static bool is_option(struct str name) {
     return is_launch(name);
 }
 
+/* What an option of the decorator is, where Python evaluates the file: what it was there. */
+static bool option_value(struct interp *in, const struct nki_node *keyword, struct value *v) {
+    if (!in->tracing)
+        return eval(in, keyword->keyword.value, v);
+    (void)in->tracing->option(in, keyword->keyword.name, v);
+    return true;
+}
+
 /* 2, (2,) or [2] */
 static bool read_degree(struct interp *in, const struct nki_node *keyword, int *degree) {
     struct value v;
-    if (!eval(in, keyword->keyword.value, &v))
+    if (!option_value(in, keyword, &v))
         return false;
     if ((v.kind == VALUE_TUPLE || v.kind == VALUE_LIST) && v.seq->items.len == 1)
         v = v.seq->items.at[0];
@@ -342,6 +357,16 @@ static bool needs_nothing(const struct nki_node *factory) {
     return true;
 }
 
+static bool needs_arguments(struct interp *in, const struct nki_node *function,
+                            const struct nki_node *factory) {
+    struct str name = factory->function_def.name;
+    return interp_error(in, factory, "hone-no-kernel",
+                        "the kernel " STR_FMT " is what " STR_FMT
+                        "(..) returns, and that needs arguments: give it a name at module level, "
+                        "as in kernel = " STR_FMT "(..)",
+                        STR_ARG(function->function_def.name), STR_ARG(name), STR_ARG(name));
+}
+
 /* The kernel that a factory makes: what the module's name for it stands for, else what it returns
  * without arguments. */
 static bool make_kernel(struct interp *in, const struct unit *unit, const struct nki_node *function,
@@ -356,13 +381,7 @@ static bool make_kernel(struct interp *in, const struct unit *unit, const struct
     if (made.name.len && !global_of(in, unit, function, made.name, callee))
         return false;
     if (!made.name.len && !needs_nothing(made.factory))
-        return interp_error(in, made.factory, "hone-no-kernel",
-                            "the kernel " STR_FMT " is what " STR_FMT
-                            "(..) returns, and that needs arguments: give it a name at module "
-                            "level, as in kernel = " STR_FMT "(..)",
-                            STR_ARG(function->function_def.name),
-                            STR_ARG(made.factory->function_def.name),
-                            STR_ARG(made.factory->function_def.name));
+        return needs_arguments(in, function, made.factory);
     call.node = made.factory;
     if (!made.name.len &&
         (!global_of(in, unit, function, made.factory->function_def.name, &factory) ||
@@ -371,6 +390,28 @@ static bool make_kernel(struct interp *in, const struct unit *unit, const struct
     return callee->kind == VALUE_FUNCTION || callee->kind == VALUE_OBJECT ||
            interp_error(in, function, "hone-no-kernel", "the kernel is a %s, not a function",
                         value_type_name(*callee));
+}
+
+/* The same where Python evaluates the file. */
+static bool trace_kernel(struct interp *in, const struct nki_node *function, struct value *callee) {
+    struct nki_made made;
+    struct str name = function->function_def.name;
+    bool launches = false, factory = false;
+    if (nki_enclosing(function, NKI_FUNCTION_DEF)) {
+        if (!nki_find_made(in->tree, in->options->function, &made) || made.function != function ||
+            (!made.name.len && !made.factory))
+            return interp_error(in, function, "hone-no-kernel",
+                                "'" STR_FMT "' is within another function", STR_ARG(name));
+        factory = !made.name.len;
+        if (factory && !needs_nothing(made.factory))
+            return needs_arguments(in, function, made.factory);
+        name = factory ? made.factory->function_def.name : made.name;
+    }
+    if (!in->tracing->kernel(in, name, factory, callee, &launches))
+        return false;
+    if (launches)
+        in->grid[0] = 0; /* what is called launches the kernel itself */
+    return true;
 }
 
 static bool find_kernel(struct interp *in, const struct unit *unit,
@@ -385,6 +426,8 @@ static bool find_kernel(struct interp *in, const struct unit *unit,
     struct str own = (*function)->function_def.name;
     struct str name = nki_kernel_name(in->tree, *function, in->options->function);
     in->program->kernel = arena_strndup(in->program->arena, name.at, name.len);
+    if (in->tracing)
+        return trace_kernel(in, *function, callee) && read_decorator(in, *function);
     if (in->dialect != NKI_DIALECT_LEGACY && !read_decorator(in, *function))
         return false;
     return nki_enclosing(*function, NKI_FUNCTION_DEF) ? make_kernel(in, unit, *function, callee)
@@ -456,10 +499,12 @@ static bool specialise(struct interp *in) {
     struct unit *unit = unit_new(in, in->tree, name);
     const struct nki_node *function;
     struct value callee;
-    if (!unit_run(in, unit))
+    if (!in->tracing && !unit_run(in, unit))
         return false;
     in->frame = frame_new(in, unit->scope, NULL);
     in->frame->site = -1;
+    if (in->tracing && !in->tracing->begin(in))
+        return false;
     kept_begin(in);
     if (!find_kernel(in, unit, &function, &callee) || !take_launcher(in, function, &callee) ||
         !run_kernel(in, function, callee))
@@ -533,11 +578,10 @@ static void find_further(const struct nki_tree *tree, const struct nki_specialis
     diag_free(&all);
 }
 
-struct nki_program *interp_specialise(const struct nki_tree *tree,
-                                      const struct nki_specialise_options *options,
-                                      const struct interp_objects *objects,
-                                      const struct interp_library *library,
-                                      struct diag_list *diags) {
+struct nki_program *
+interp_specialise(const struct nki_tree *tree, const struct nki_specialise_options *options,
+                  const struct interp_objects *objects, const struct interp_library *library,
+                  const struct interp_tracing *tracing, struct diag_list *diags) {
     if (tree->errors) {
         if (!diags->errors)
             diag_add(diags, DIAG_ERROR, "syntax", tree->file, 0, 0, "the kernel does not parse");
@@ -549,8 +593,12 @@ struct nki_program *interp_specialise(const struct nki_tree *tree,
     bool again = true;
     while (again) {
         struct interp *in = interp_new(tree, &mine, objects, library, diags);
+        in->tracing = options->tracer ? tracing : NULL;
         program = evaluate(in, &again);
-        bool further = !program && !again && options->every_error && !in->failure.fatal;
+        bool further =
+            !program && !again && options->every_error && !in->failure.fatal && !in->tracing;
+        if (in->tracing)
+            tracing->end(in);
         interp_free(in);
         if (further)
             find_further(tree, &mine, objects, library, diags, findings);

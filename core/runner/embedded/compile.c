@@ -182,8 +182,10 @@ static double time_incumbent(struct evaluation *evaluation) {
         nki_parse("incumbent.py", str_of(evaluation->job.incumbent_text), &diags);
     struct nki_specialise_options options = options_for(evaluation, evaluation->job.kernel_name);
     options.fold_least = FOLD_LEAST;
+    options.tracer = tracing_new(evaluation, tree);
     if (!tree->errors)
         us = device_kernel_latency(tree, &options, &evaluation->constants, &diags);
+    tracing_free(options.tracer);
     nki_tree_free(tree);
     diag_free(&diags);
     return us;
@@ -275,7 +277,8 @@ struct nki_program *compile_every_round(struct evaluation *evaluation, size_t mo
     struct diag_list diags = {0};
     options.every_round = true;
     options.max_instructions = most;
-    struct nki_program *program = nki_specialise(evaluation->tree, &options, &diags);
+    struct nki_program *program =
+        tracing_specialise(evaluation, evaluation->tree, &options, &diags);
     diag_free(&diags);
     return program;
 }
@@ -289,7 +292,7 @@ struct nki_program *compile_for(const struct evaluation *evaluation,
         options_with(evaluation, evaluation->result.kernel_name, list, count);
     options.told = told;
     options.n_told = n_told;
-    return nki_specialise(evaluation->tree, &options, diags);
+    return tracing_specialise(evaluation, evaluation->tree, &options, diags);
 }
 
 /* Specialises and checks. *folded: whether rounds of loops were left out. */
@@ -302,7 +305,8 @@ static void compile(struct evaluation *evaluation, uint32_t rounds, bool *folded
     options.every_error = true;
     *folded = false;
     events_phase("specialise", -1);
-    evaluation->program = nki_specialise(evaluation->tree, &options, &evaluation->diags);
+    evaluation->program =
+        tracing_specialise(evaluation, evaluation->tree, &options, &evaluation->diags);
     events_phase("specialise", seconds_since(start));
     if (!evaluation->program || evaluation->diags.errors)
         return;

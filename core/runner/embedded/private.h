@@ -115,6 +115,16 @@ void compile_work(struct evaluation *evaluation);
  * needs. */
 void evaluation_use_task_floor(struct evaluation *evaluation);
 
+/* tracing.c: nki_specialise, by Python where the job says so, which a note then tells. */
+struct nki_program *tracing_specialise(const struct evaluation *evaluation,
+                                       const struct nki_tree *tree,
+                                       struct nki_specialise_options *options,
+                                       struct diag_list *diags) CC_MUST_USE;
+/* The tracer alone; NULL where the job asks for none. */
+struct nki_tracer *tracing_new(const struct evaluation *evaluation,
+                               const struct nki_tree *tree) CC_MUST_USE;
+void tracing_free(struct nki_tracer *tracer); /* accepts NULL */
+
 /* lift.c: steps of what commands do in their own process. Each needs the one before it, and the
  * first needs inputs_open_files. Errors are for the user. */
 bool here_find_kernel(struct evaluation *evaluation, struct err *err) CC_MUST_USE;

@@ -63,6 +63,7 @@ static void add_model(cJSON *object, const struct runner_job *job) {
         cJSON_AddItemToObject(object, "constants", constants);
     add_flag(object, "pessimistic", job->pessimistic);
     add_flag(object, "unrounded", job->unrounded);
+    add_text(object, "tracing", job->tracing);
 }
 
 /* Only remote runners read these. */
@@ -78,6 +79,10 @@ static void add_remote(cJSON *object, const struct runner_job *job) {
         return;
     cJSON_AddStringToObject(object, "kind", "model");
     cJSON_AddItemToObject(object, "model", model);
+}
+
+bool runner_job_traces(const struct runner_job *job) {
+    return job->tracing && strcmp(job->tracing, "python3") == 0;
 }
 
 void runner_job_print(const struct runner_job *job, struct buf *out) {
@@ -272,6 +277,7 @@ static void read_job(struct reading *reading, struct runner_job *job) {
     job->reference_path = get_text(reading, "reference_path");
     job->device = get_text(reading, "device");
     job->release = get_text(reading, "release");
+    job->tracing = get_text(reading, "tracing");
     job->artifact_folder = get_text(reading, "artifact_folder");
     job->output_folder = get_text(reading, "output_folder");
     if (!job->kernel_path)

@@ -49,6 +49,8 @@ struct runner_job {
     size_t input_count;
     const char *device;   /* "trn1", "trn2", "trn3"; NULL: trn2 */
     const char *release;  /* of the package nki that the kernel is for, "0.6"; NULL: the newest */
+    const char *tracing;  /* "python3": Python evaluates the kernel, not hone's interpreter; NULL or
+                           * "hone": hone does. Not for hosts */
     const int64_t *seeds; /* NULL: TASK_SEEDS */
     size_t seed_count;
     double tolerance; /* 0: the reference's, otherwise TASK_TOLERANCE */
@@ -96,6 +98,8 @@ struct runner_job {
     int machine_places;     /* of them for this one, where there are so many; 0: one */
 };
 #define RUNNER_TIME_LIMIT_S 600.0
+/* Whether a job's `tracing` asks for Python. */
+bool runner_job_traces(const struct runner_job *job);
 #define RUNNER_MAX_INPUTS 64
 #define RUNNER_ASIDE "HONE_ASIDE"   /* a variable of its environment: bytes put aside for it */
 #define RUNNER_SERIES "HONE_SERIES" /* likewise: it checks one kernel after the other */

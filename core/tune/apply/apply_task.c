@@ -58,6 +58,7 @@ static void texts_set(struct tune_state *state, const struct tune_event_session 
         {session->proposer, &state->proposer},
         {session->search, &state->search},
         {session->release, &state->release},
+        {session->tracing, &state->tracing},
     };
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         if (texts[i].text)

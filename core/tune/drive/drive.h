@@ -26,6 +26,8 @@ struct tune_options {
     const char *release;         /* of the package nki that kernels are for, "0.6" [that of the
                                   * target's section or [defaults], else the target's own, else the
                                   * newest] */
+    const char *tracing;         /* who evaluates kernels for the device model, for a session that
+                                  * begins: "hone", "python3" [that of the configuration] */
     const struct config *config; /* defaults, hosts and clusters; outlives the session. [none] */
     const char *proposer;        /* [rewriter] */
     const char *search;          /* [greedy] */

@@ -117,6 +117,12 @@ static bool same_place(const struct tune_state *state, const struct tune_options
                            "this session was measured with --%s %s; for %s start another session "
                            "with --session DIR or --fresh",
                            all[i].what, all[i].before, all[i].now);
+    if (state->attempts.len && options->tracing &&
+        strcmp(options->tracing, state->tracing ? state->tracing : "hone") != 0)
+        return err_set(err, ERR_USAGE,
+                       "in this session %s evaluates kernels; for --tracing %.20s start another "
+                       "session with --session DIR or --fresh",
+                       state->tracing ? state->tracing : "hone", options->tracing);
     if (state->attempts.len && options->lnc && options->lnc != state->lnc)
         return err_set(err, ERR_USAGE,
                        "this session launches kernels %s; for --lnc %d start another session with "

@@ -320,6 +320,18 @@ static void lnc_put(struct source *source) {
     origin_put(source, "lnc", given ? NULL : &origin);
 }
 
+/* Only where it is not hone. */
+static void tracing_put(struct source *source) {
+    struct config_origin origin = {CONFIG_PRESET, NULL, 0};
+    const char *given = source->options->tracing;
+    const char *who =
+        given ? given : config_get(source->options->config, "defaults", "tracing", &origin);
+    if (!who || strcmp(who, "python3") != 0)
+        return;
+    source->session->tracing = "python3";
+    origin_put(source, "tracing", given ? NULL : &origin);
+}
+
 /* Only where it is said: on the command line, in the host's or the cluster's section, in
  * [defaults]. Otherwise it follows what the target has. */
 static bool release_put(struct source *source, struct err *err) {
@@ -357,6 +369,7 @@ bool tune_options_begin(struct tune_event_session *session, struct arena *arena,
     seed_names_put(&source);
     pessimistic_put(&source);
     lnc_put(&source);
+    tracing_put(&source);
     bool ok = release_put(&source, err);
     session->tolerance = number_of(&source, "tolerance", options->tolerance);
     double rounds = number_of(&source, "rounds", options->rounds);

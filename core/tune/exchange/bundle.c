@@ -163,6 +163,8 @@ static void command_print(const struct bundle_task *task, const struct tune_stat
         buf_printf(out, " --release %s", nki_release_find(release));
     if (state->lnc)
         buf_printf(out, " --lnc %d", state->lnc);
+    if (state->tracing)
+        buf_printf(out, " --tracing %s", state->tracing);
 }
 
 static bool put_readme(struct bundle *bundle) {
@@ -222,6 +224,7 @@ static bool put_session(struct bundle *bundle) {
     tune_json_put_number(object, "tolerance", state->tolerance);
     tune_json_put_number(object, "lnc", state->lnc ? state->lnc : NAN);
     tune_json_put_text(object, "release", tune_release(state));
+    tune_json_put_text(object, "tracing", state->tracing);
     cJSON *seeds = cJSON_AddArrayToObject(object, "seeds");
     for (size_t i = 0; i < state->seeds.len; i++)
         cJSON_AddItemToArray(seeds, cJSON_CreateNumber((double)state->seeds.at[i]));
@@ -350,6 +353,7 @@ static bool evaluate_with(struct bundle *bundle, tune_bundle_fn *evaluate, void 
                                     .function = state->function,
                                     .device = state->device,
                                     .release = tune_release(state),
+                                    .tracing = state->tracing,
                                     .lnc = state->lnc,
                                     .seed = state->seeds.len ? state->seeds.at[0] : 0,
                                     .tolerance = state->tolerance > 0 ? state->tolerance : 0,
@@ -474,6 +478,7 @@ bool tune_session_kernel(const char *session, int attempt, struct tune_session_k
         found->function = mem_strdup(bundle.state->function);
         found->device = mem_strdup(bundle.state->device);
         found->release = mem_strdup(tune_release(bundle.state));
+        found->tracing = mem_strdup(bundle.state->tracing);
         found->lnc = bundle.state->lnc;
         found->is_pessimistic = bundle.state->is_pessimistic;
     }
@@ -488,6 +493,7 @@ void tune_session_kernel_free(struct tune_session_kernel *found) {
     free(found->function);
     free(found->device);
     free(found->release);
+    free(found->tracing);
     free(found->measured);
     *found = (struct tune_session_kernel){0};
 }

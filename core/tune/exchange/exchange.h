@@ -27,6 +27,7 @@ struct tune_bundle_made {
     const char *kernel, *reference; /* files; the latter NULL: none */
     const char *function, *device;
     const char *release;  /* of NKI that the kernel is for; NULL: the newest */
+    const char *tracing;  /* who evaluates it; NULL: hone */
     int lnc;              /* physical cores of its launches; 0: as the kernel's file does */
     int64_t seed;         /* the first of the session's */
     double tolerance;     /* 0: not known */
@@ -74,7 +75,7 @@ char *tune_session_function(const char *session) CC_MUST_USE;
 struct tune_session_kernel {
     int attempt;
     char *source, *kernel, *reference; /* the text; the files that it is evaluated with */
-    char *function, *device, *release;
+    char *function, *device, *release, *tracing;
     char *measured; /* hash of the profile that a device gave; NULL: none did */
     int lnc;
     bool is_pessimistic;

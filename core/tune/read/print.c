@@ -36,6 +36,7 @@ static void print_head(const struct tune_state *state, cJSON *root) {
         {"target", state->target},
         {"nki", state->nki},
         {"release", state->release},
+        {"tracing", state->tracing},
         {"device", state->device},
         {"proposer", state->proposer},
         {"search", state->search},

@@ -350,6 +350,7 @@ struct tune_state {
     const char *nki;     /* release of NKI on the target, "0.3.0"; NULL: not known, or sim */
     const char *release; /* that kernels are for, "0.6", where it was said; else NULL: see
                           * tune_release */
+    const char *tracing; /* who evaluates kernels for the device model, "python3"; NULL: hone */
     bool is_pessimistic; /* the model's fitted and guessed constants at their unfavourable end */
     int lnc;             /* physical cores of the model's launches; 0: as the kernel's file does */
     bool allows_seed;    /* candidates may also use what the seed kernel uses beyond the list */

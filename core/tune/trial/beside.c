@@ -93,6 +93,7 @@ static void start(struct question *question, const struct tune_attempt *attempt)
                              .reference_path = tune_reference_file(state),
                              .device = state->device,
                              .release = tune_release(state),
+                             .tracing = state->tracing,
                              .constants = question->beside->own.constants,
                              .pessimistic = state->is_pessimistic,
                              .lnc = state->lnc,

@@ -201,6 +201,7 @@ void tune_evaluation_start(struct tune_work work, bool second, struct runner_job
     job->reference_path = tune_reference_file(state);
     job->device = state->device;
     job->release = tune_release(state);
+    job->tracing = session->place.modelled ? state->tracing : NULL;
     job->pessimistic = session->place.modelled && state->is_pessimistic;
     job->lnc = session->place.modelled ? state->lnc : 0;
     /* What the model cannot tell apart only the place can: it goes there before the others. */
