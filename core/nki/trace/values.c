@@ -238,7 +238,7 @@ static void write_fields(struct trace *t, const struct attrs *attrs) {
     }
 }
 
-/* An argument of the kernel that is made of others (python/argument.c), or an object of its own
+/* An argument of the kernel that is made of others (python/specialise.c), or an object of its own
  * that went through hone. */
 static void write_object(struct trace *t, const struct value_object *object) {
     const struct value *number = attrs_find(&object->attrs, t->number_name);
