@@ -257,6 +257,7 @@ struct task_tracer_limits {
     uint64_t memory_bytes;      /* of address space; 0: none */
     const volatile int *cancel; /* non-zero ends it; NULL */
     const char *const *folders; /* that its programs may read; ends with NULL; NULL: none */
+    const char *shown;          /* further ones, as in task_walling */
     const char *python;         /* which one; NULL: as below */
     const char *level;          /* of its wall, as in task_walling; "inside": this process is behind
                                  * one, and it gets a narrower one if the system has it */

@@ -92,6 +92,7 @@ static bool make_wall(struct task_tracer *tracer, struct err *err) {
     const struct task_tracer_limits *limits = &tracer->limits;
     bool inside = limits->level && strcmp(limits->level, "inside") == 0;
     tracer->wall = wall_new();
+    task_wall_add_python(tracer->wall, limits->shown);
     enclosure_add_python(tracer->wall, tracer->python);
     for (const char *const *folder = limits->folders; folder && *folder; folder++)
         wall_add_folder(tracer->wall, *folder);

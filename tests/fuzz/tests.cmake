@@ -27,6 +27,7 @@ target_compile_definitions(hone_fuzzing PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_
 hone_fuzz(parse 5s)
 hone_fuzz(protocol 40000)
 hone_fuzz(interp 5s)
+hone_fuzz(trace 5s)
 hone_fuzz(kernel 5s)
 hone_fuzz(config 25000)
 hone_fuzz(foreign 20000)

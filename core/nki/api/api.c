@@ -760,6 +760,7 @@ const struct interp_objects api_objects = {
     .loop_next = api_loop_next,
     .loop_end = api_loop_end,
     .register_value = api_register_value,
+    .array = api_host_given,
     .is_of = api_is_of,
     .describe = tensor_describe,
     .launch_begin = api_launch_begin,

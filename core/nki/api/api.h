@@ -266,6 +266,9 @@ struct array *api_host_new(struct interp *in, const struct nki_node *node, enum 
 struct array *api_host_copy(struct interp *in, const struct nki_node *node,
                             const struct array *array);
 struct value api_host_value(struct array *array);
+/* One with these elements, float64 whatever its dtype. */
+bool api_host_given(struct interp *in, const struct nki_node *node, const struct array *array,
+                    struct value *result);
 bool api_host_shape(struct interp *in, const struct nki_node *node, struct value v, int64_t *shape,
                     int *n);
 bool api_host_getitem(struct interp *in, const struct nki_node *node, struct array *array,

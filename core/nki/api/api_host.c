@@ -48,6 +48,13 @@ struct array *api_host_copy(struct interp *in, const struct nki_node *node,
     return copy;
 }
 
+bool api_host_given(struct interp *in, const struct nki_node *node, const struct array *array,
+                    struct value *result) {
+    struct array *copy = api_host_copy(in, node, array);
+    *result = api_host_value(copy);
+    return copy != NULL;
+}
+
 struct value api_host_value(struct array *array) {
     return (struct value){.kind = VALUE_HOST, .host = array};
 }

@@ -310,6 +310,9 @@ struct interp_objects {
     void (*loop_end)(struct interp *in);
     /* What a register holds; false when the value is none. */
     bool (*register_value)(struct interp *in, struct value value, int64_t *holds);
+    /* An array of numpy's, with the elements as numpy has them in float64. */
+    bool (*array)(struct interp *in, const struct nki_node *node, const struct array *array,
+                  struct value *result);
     /* isinstance() of a class of NKI, which is a native of this table's modules. */
     bool (*is_of)(struct interp *in, struct value value, const struct value_native *type);
     /* What such a value is, for who watches the evaluation. */

@@ -2,8 +2,6 @@
 /* Values in messages: what Python has as well goes over as it is, all else as a handle. */
 #include "nki/trace/private.h"
 
-#include "nki/api/api.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -82,11 +80,12 @@ static bool read_array(struct trace *t, const struct nki_node *node, struct wire
         return interp_error(t->in, node, "TypeError",
                             "hone has no numpy array of " STR_FMT " for a kernel",
                             (int)MIN_OF(name.len, (size_t)80), name.at);
-    struct array *array = api_host_new(t->in, node, dtype, shape, (int)n);
-    if (array && bytes.len)
-        memcpy(array->data, bytes.at, bytes.len);
-    *result = api_host_value(array);
-    return array != NULL;
+    double *elements = ARENA_ARRAY(t->in->heap, double, (size_t)count);
+    if (bytes.len)
+        memcpy(elements, bytes.at, bytes.len);
+    struct array array = {.dtype = dtype, .ndim = (int)n, .data = elements};
+    memcpy(array.shape, shape, sizeof array.shape);
+    return t->in->objects->array(t->in, node, &array, result);
 }
 
 static bool read_named(struct trace *t, const struct nki_node *node, struct wire *wire,

@@ -69,6 +69,7 @@ struct nki_tracer *tracing_new(const struct evaluation *evaluation, const struct
         .memory_bytes = job->memory_limit,
         /* the reference's has numpy */
         .python = evaluation->reference ? task_reference_python(evaluation->reference) : NULL,
+        .shown = job->wall.shown,
         .folders = (const char *const *)tracing->folders,
         .level = getenv("HONE_WALL") ? "inside" : NULL};
     tracing->python = task_tracer_new(&limits);

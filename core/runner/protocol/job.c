@@ -56,6 +56,10 @@ static void add_seeds(cJSON *object, const struct runner_job *job) {
         cJSON_AddItemToArray(seeds, cJSON_CreateNumber((double)job->seeds[i]));
 }
 
+bool runner_job_traces(const struct runner_job *job) {
+    return job->tracing && strcmp(job->tracing, "python3") == 0;
+}
+
 /* Only the embedded runner reads these. */
 static void add_model(cJSON *object, const struct runner_job *job) {
     cJSON *constants = job->constants ? cJSON_Parse(job->constants) : NULL;
@@ -64,6 +68,8 @@ static void add_model(cJSON *object, const struct runner_job *job) {
     add_flag(object, "pessimistic", job->pessimistic);
     add_flag(object, "unrounded", job->unrounded);
     add_text(object, "tracing", job->tracing);
+    if (runner_job_traces(job)) /* for the wall around that Python */
+        add_text(object, "wall_read", job->wall.shown);
 }
 
 /* Only remote runners read these. */
@@ -79,10 +85,6 @@ static void add_remote(cJSON *object, const struct runner_job *job) {
         return;
     cJSON_AddStringToObject(object, "kind", "model");
     cJSON_AddItemToObject(object, "model", model);
-}
-
-bool runner_job_traces(const struct runner_job *job) {
-    return job->tracing && strcmp(job->tracing, "python3") == 0;
 }
 
 void runner_job_print(const struct runner_job *job, struct buf *out) {
@@ -278,6 +280,7 @@ static void read_job(struct reading *reading, struct runner_job *job) {
     job->device = get_text(reading, "device");
     job->release = get_text(reading, "release");
     job->tracing = get_text(reading, "tracing");
+    job->wall.shown = get_text(reading, "wall_read");
     job->artifact_folder = get_text(reading, "artifact_folder");
     job->output_folder = get_text(reading, "output_folder");
     if (!job->kernel_path)

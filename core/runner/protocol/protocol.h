@@ -72,7 +72,8 @@ struct runner_job {
     bool unrounded;        /* tiles of narrow floats keep float32 (device_limits); not for hosts */
     const char *artifact_folder; /* where profile.json goes; NULL: none is written */
     const char *output_folder;   /* where the kernel's outputs go; NULL: none are written */
-    struct task_walling wall;    /* around the embedded runner; not sent */
+    struct task_walling wall;    /* around the embedded runner; not sent, but for `shown` where the
+                                  * job traces */
     const char *const *command;  /* argv of another runner on this machine; NULL: hone itself; not
                                   * sent with the job */
     /* What remote runners need (REMOTE.md). */
