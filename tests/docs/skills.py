@@ -50,7 +50,8 @@ def transform_nki_outputs(k_res, ref):
 """
 
 
-SOFTMAX = """import numpy as np
+# Vector has most to do, and Scalar could take the last sum.
+PARABOLA = """import numpy as np
 
 
 def get_inputs():
@@ -58,8 +59,8 @@ def get_inputs():
 
 
 def forward(x):
-    e = np.exp(x - x.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
+    y = 2 * x + 1
+    return (y * x + x) * (x * x) + y
 """
 
 
@@ -170,9 +171,9 @@ class Skills(unittest.TestCase):
             skill = pathlib.Path(folder, ".claude/skills/hone-write-kernel")
             task = pathlib.Path(folder, "mytask")
             task.mkdir()
-            (task / "reference.py").write_text(SOFTMAX)
+            (task / "reference.py").write_text(PARABOLA)
             script = script_of(skill).replace("hone new mytask",
-                                              "hone new mytask --choose divide_5.balance=0", 1)
+                                              "hone new mytask --choose add_9.balance=0", 1)
             done = subprocess.run(["bash", "-e", "-c", script], cwd=folder, timeout=300,
                                   env=environment(folder), stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True)
