@@ -55,7 +55,7 @@ PARABOLA = """import numpy as np
 
 
 def get_inputs():
-    return [np.random.normal(size=(512, 2048)).astype(np.float32)]
+    return [np.random.normal(size=(2048, 2048)).astype(np.float32)]
 
 
 def forward(x):
