@@ -118,10 +118,11 @@ static uint64_t tile_bytes(const struct what_if *w, const struct device_spot *sp
     return 0;
 }
 
-/* How many tiles instructions there write: each of them gets a buffer more. */
+/* How many tiles instructions there write: each of them gets a buffer more. -1: one of them is made
+ * anew in each round of a loop on the device, where that is not tried. */
 static int tiles_at(const struct what_if *w, const struct device_spot *spot) {
     const struct nki_program *program = w->image->program;
-    bool *seen = mem_alloc(program->storages.len + 1, sizeof *seen);
+    bool *seen = mem_alloc(program->storages.len + 1, sizeof *seen), rounds = false;
     int count = 0;
     for (size_t i = 0; i < program->instrs.len; i++) {
         const struct nki_operand *dst = &program->instrs.at[i].operands[NKI_DST];
@@ -129,16 +130,17 @@ static int tiles_at(const struct what_if *w, const struct device_spot *spot) {
             continue;
         count += !seen[dst->ap->storage];
         seen[dst->ap->storage] = true;
+        rounds |= program->storages.at[dst->ap->storage]->again;
     }
     free(seen);
-    return count;
+    return rounds ? -1 : count;
 }
 
 static void try_buffer(struct what_if *w, const struct device_spot *spot) {
     const struct device_causes *causes = w->causes;
     struct compile_change change = change_at(COMPILE_CHANGE_BUFFER, spot);
     int tiles = tiles_at(w, spot);
-    uint64_t bytes = tile_bytes(w, spot) * (uint64_t)tiles;
+    uint64_t bytes = tiles > 0 ? tile_bytes(w, spot) * (uint64_t)tiles : 0;
     struct buf text = {0};
     if (!bytes || causes->sbuf_bytes + bytes > causes->sbuf_room)
         return;

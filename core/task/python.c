@@ -91,17 +91,17 @@ void python_add_places(struct wall *wall) {
     vec_free(&python.candidates);
 }
 
-char *python_first(void) {
+char *python_choice(size_t n) {
     struct python python = {0};
-    char *first = NULL;
+    char *choice = NULL;
     list_candidates(&python);
     for (size_t i = 0; i < python.candidates.len; i++) {
-        if (!first && enclosure_has_program(python.candidates.at[i]))
-            first = mem_strdup(python.candidates.at[i]);
+        if (!choice && enclosure_has_program(python.candidates.at[i]) && !n--)
+            choice = mem_strdup(python.candidates.at[i]);
         free(python.candidates.at[i]);
     }
     vec_free(&python.candidates);
-    return first;
+    return choice;
 }
 
 struct python *python_new(struct loop *loop, const char *reference_path,

@@ -22,8 +22,9 @@ struct python_callbacks {
 struct python *python_new(struct loop *loop, const char *reference_path,
                           const struct task_reference_limits *limits,
                           const struct python_callbacks *callbacks);
-/* The first Python that is there, of those that would be tried; NULL: none is. A new string. */
-char *python_first(void) CC_MUST_USE;
+/* Of the Pythons that would be tried and are there, the n-th from 0; NULL: there are fewer. A new
+ * string. */
+char *python_choice(size_t n) CC_MUST_USE;
 /* Shows a wall every Python that may be tried. */
 void python_add_places(struct wall *wall);
 void python_free(struct python *python); /* accepts NULL; no callbacks come after it */

@@ -86,6 +86,10 @@ static void on_exit_child(void *data, const struct loop_exit *how) {
     tracer->ended = tracer->ready = true;
 }
 
+static bool is_cancelled(const struct task_tracer *tracer) {
+    return tracer->limits.cancel && *tracer->limits.cancel;
+}
+
 /* ---- starting -------------------------------------------------------------------------------- */
 
 static bool make_wall(struct task_tracer *tracer, struct err *err) {
@@ -141,19 +145,6 @@ static bool launch(struct task_tracer *tracer, struct str program, struct err *e
     return tracer->child && loop_child_write(tracer->child, program.at, program.len);
 }
 
-bool task_tracer_start(struct task_tracer *tracer, struct str program, struct err *err) {
-    task_tracer_stop(tracer);
-    tracer->python = tracer->limits.python && !getenv("HONE_PYTHON")
-                         ? mem_strdup(tracer->limits.python)
-                         : python_first();
-    if (!tracer->python)
-        return err_set(err, ERR_ENVIRONMENT,
-                       "there is no python3 to trace the kernel with: install one, or set "
-                       "HONE_PYTHON to one");
-    tracer->loop = loop_new();
-    return make_wall(tracer, err) && launch(tracer, program, err);
-}
-
 void task_tracer_stop(struct task_tracer *tracer) {
     if (tracer->child) {
         loop_child_forget(tracer->child);
@@ -177,6 +168,58 @@ void task_tracer_free(struct task_tracer *tracer) {
         return;
     task_tracer_stop(tracer);
     free(tracer);
+}
+
+/* Starts the program under a Python, a string that becomes the tracer's. */
+static bool start_under(struct task_tracer *tracer, char *python, struct str program,
+                        struct err *err) {
+    tracer->python = python;
+    tracer->loop = loop_new();
+    return make_wall(tracer, err) && launch(tracer, program, err);
+}
+
+static bool has_numpy(struct task_tracer *tracer, const char *python) {
+    bool good = start_under(tracer, mem_strdup(python),
+                            STR("import importlib.util, sys\n"
+                                "sys.exit(importlib.util.find_spec('numpy') is None)\n"),
+                            NULL);
+    while (good && !tracer->ended && !is_cancelled(tracer))
+        (void)loop_run_until(tracer->loop, &tracer->ended, LOOK_MS);
+    good = good && tracer->ended && tracer->how.end == LOOP_EXITED && !tracer->how.status;
+    task_tracer_stop(tracer);
+    return good;
+}
+
+/* The one that a reference would run under, whether or not one was started: the first that has
+ * numpy, else the first. */
+static char *choose_python(struct task_tracer *tracer) {
+    char *first = python_choice(0), *choice = NULL;
+    if (getenv("HONE_PYTHON"))
+        return first;
+    for (size_t n = 0; !choice && (choice = python_choice(n)) != NULL; n++)
+        if (!has_numpy(tracer, choice)) {
+            free(choice);
+            choice = NULL;
+        }
+    if (choice)
+        free(first);
+    return choice ? choice : first;
+}
+
+bool task_tracer_start(struct task_tracer *tracer, struct str program, struct err *err) {
+    const char *asked = getenv("HONE_PYTHON");
+    task_tracer_stop(tracer);
+    char *python =
+        tracer->limits.python && !asked ? mem_strdup(tracer->limits.python) : choose_python(tracer);
+    if (!python && asked)
+        return err_set(err, ERR_ENVIRONMENT,
+                       "HONE_PYTHON names %.200s to trace the kernel with, which is no program",
+                       asked);
+    if (!python)
+        return err_set(err, ERR_ENVIRONMENT,
+                       "there is no python3 to trace the kernel with: install one, or set "
+                       "HONE_PYTHON to one");
+    return start_under(tracer, python, program, err);
 }
 
 /* ---- talking --------------------------------------------------------------------------------- */
@@ -210,10 +253,6 @@ static bool over(struct task_tracer *tracer, struct err *err) {
                 text.at);
     buf_free(&text);
     return false;
-}
-
-static bool is_cancelled(const struct task_tracer *tracer) {
-    return tracer->limits.cancel && *tracer->limits.cancel;
 }
 
 static bool wait_for_message(struct task_tracer *tracer, struct err *err) {

@@ -87,6 +87,53 @@ def steps(x, scale=np.float32(0.5)):
     return y
 """
 
+# Twice in the first round, three times in each later one if Python counted on; the device traces the
+# body once.
+COUNTS = HEAD + """
+
+@nki.jit
+def counts(x):
+    n, seen = 0, []
+    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.memset(dst=tile, value=2.0 ** -3)
+
+    def body(i):
+        nonlocal n
+        n += 1
+        seen.append(n)
+        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=2.0 if n == 1 else 3.0)
+
+    nl.fori_loop(0, 4, body)
+    print("counted", n, seen)
+    loaded = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
+    for r in range(0, x.shape[0], 128):
+        nisa.dma_copy(dst=loaded, src=x[r:r + 128, :])
+        nisa.tensor_tensor(dst=loaded, data1=loaded, data2=tile, op=nl.multiply)
+        nisa.dma_copy(dst=y[r:r + 128, :], src=loaded)
+    return y
+"""
+
+THREADS = HEAD + """import threading
+
+
+@nki.jit
+def threads(x):
+    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    wrong = []
+
+    def other():
+        try:
+            nl.ndarray((128, 128), dtype=x.dtype, buffer=nl.sbuf)
+        except RuntimeError as problem:
+            wrong.append(problem)
+
+    one = threading.Thread(target=other)
+    one.start()
+    one.join()
+    raise wrong[0]
+"""
+
 ENDS = HEAD + """import os
 
 
@@ -134,12 +181,14 @@ class Tracing(unittest.TestCase):
         (self.site / "others" / "plan.py").write_text(PLAN)
         (self.task / "reference.py").write_text(REFERENCE)
 
-    def hone(self, *arguments, site=True):
+    def hone(self, *arguments, site=True, python=None):
         environment = {**os.environ, "HOME": str(self.home), "XDG_CACHE_HOME": str(self.home / "c"),
                        "XDG_CONFIG_HOME": str(self.home / "config")}
         environment.pop("PYTHONPATH", None)
         if site:
             environment["PYTHONPATH"] = str(self.site)
+        if python:
+            environment["HONE_PYTHON"] = python
         return subprocess.run([HONE, *map(str, arguments)], cwd=self.task, env=environment,
                               text=True, capture_output=True, timeout=600)
 
@@ -189,6 +238,25 @@ class Tracing(unittest.TestCase):
         (self.task / "reference.py").write_text(REFERENCE.replace("512", "128"))
         row = self.sim(BY_NUMPY, "--tracing", "python3")
         self.assertTrue(row["compiles"] and row["correct"], row)
+
+    def test_a_body_of_a_loop_on_the_device_is_traced_once(self):
+        row = self.sim(COUNTS, "--tracing", "python3")
+        self.assertTrue(row["compiles"] and row["correct"], row)
+        told = " ".join(one["message"] for one in row["diagnostics"])
+        self.assertIn("counted 1 [1]", told)
+        self.assertIn("changes 'n', which Python keeps", told)
+        self.assertIn("changes 'seen'", told)
+
+    def test_it_is_the_same_python_whether_or_not_inputs_are_at_hand(self):
+        told = [[one["message"] for one in self.sim(DOUBLE, "--tracing", "python3")["diagnostics"]]
+                for _ in range(2)]
+        self.assertEqual(told[0], told[1])
+        done = self.hone("sim", "kernel.py", "--json", "--tracing", "python3", python="/no/python")
+        self.assertIn("HONE_PYTHON names /no/python", done.stdout + done.stderr)
+
+    def test_other_threads_are_refused(self):
+        row = self.sim(THREADS, "--tracing", "python3")
+        self.assertIn("another thread", row["diagnostics"][0]["message"])
 
     def test_releases_that_a_compiler_reads_refuse_it(self):
         kernel = TWO_CORES.replace("(lnc=2)", "")

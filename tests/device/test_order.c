@@ -28,6 +28,16 @@
 static const char rows[] = HEAD ROWS("    ") "    return out\n";
 static const char kept[] = HEAD "    with nl.no_reorder():\n" ROWS("        ") "    return out\n";
 
+/* Loads one after the other, which are issued without waiting until the one before moves. */
+#define LOADS(indent)                                                              \
+    indent "t = [tile() for k in range(8)]\n" indent "for k in range(8):\n" indent \
+           "    nisa.dma_copy(dst=t[k], src=a[k * 128:(k + 1) * 128, :])\n" indent \
+           "for k in range(8):\n" indent                                           \
+           "    nisa.dma_copy(dst=out[k * 128:(k + 1) * 128, :], src=t[k])\n"
+static const char loads[] = HEAD LOADS("    ") "    return out\n";
+static const char kept_loads[] =
+    HEAD "    with nl.no_reorder():\n" LOADS("        ") "    return out\n";
+
 /* Scalar waits for what a register decides, with work behind it that waits for nothing. */
 static const char by_register[] =
     HEAD "    n, x, w, y, z = tile(nl.int32, 1), tile(), tile(), tile(), tile()\n"
@@ -109,6 +119,7 @@ static void independent_rows_run_side_by_side(void **state) {
 static void nothing_passes_in_no_reorder(void **state) {
     (void)state;
     assert_float_equal(us(kept, 0, NULL), us(rows, 0, "reorders"), 1e-9);
+    assert_float_equal(us(kept_loads, 0, NULL), us(loads, 0, "reorders"), 1e-9);
 }
 
 /* When the instruction of this line starts for the last time. */

@@ -196,6 +196,8 @@ static double wait_for(const struct slow *w, size_t s, uint32_t edge) {
             other = issue_cost_at(w->schedule->costs, p)->queue;
     if (!w->started[p])
         return INFINITY;
+    if ((edge & DEPENDS_ORDER) && mine == other && is_transfer(w, s) && !w->allocation->legacy)
+        return 0; /* in the order of their queue */
     if ((edge & DEPENDS_ORDER) || (mine == QUEUE_TENSOR && other == QUEUE_TENSOR))
         return w->start[p];
     return w->visible[p] + (mine == other ? 0 : w->schedule->table->semaphore_ns);

@@ -67,6 +67,14 @@ bool allocation_renames(const struct allocation *allocation, uint32_t i) {
            (uint32_t)dst->count[0] == to->partitions;
 }
 
+/* A product that is added to nothing. */
+static bool begins_sum(const struct nki_instr *instr) {
+    if (instr->op != NKI_OP_NC_MATMUL)
+        return false;
+    const struct nki_operand *accumulate = &instr->operands[NKI_NC_MATMUL_accumulate];
+    return accumulate->kind == NKI_OPERAND_BOOL && !accumulate->i;
+}
+
 bool allocation_takes_turns(const struct allocation *allocation, uint32_t i) {
     const struct nki_program *program = allocation->image->program;
     const struct nki_instr *instr = &program->instrs.at[i];
@@ -79,7 +87,7 @@ bool allocation_takes_turns(const struct allocation *allocation, uint32_t i) {
     size_t n;
     const struct block_operand *operands = allocation_operands(allocation, i, &n);
     if (loc->file != change->file || loc->line != change->line || !n || !operands[0].is_dst ||
-        operands[0].is_src || operands[0].count != 1)
+        (operands[0].is_src && !begins_sum(instr)) || operands[0].count != 1)
         return false;
     const struct nki_ap *dst = operands[0].ap;
     const struct nki_storage *to = program->storages.at[dst->storage];

@@ -439,9 +439,11 @@ static void tell_consumers(struct run *run, uint32_t s) {
         /* A product may follow another into the same PSUM tile at once. */
         bool at_once = (depends->consumer[c] & DEPENDS_ORDER) || (same && queue == QUEUE_TENSOR);
         double seen = run->now.visible + (same ? 0 : run->schedule->table->semaphore_ns);
-        if (at_once)
+        /* A transfer's queue issues it after the other one, and need not wait until that moves. */
+        bool queued = at_once && same && is_dma(run, s) && !run->allocation->legacy;
+        if (at_once && !queued)
             hold_until(run, consumer, run->now.start, (int32_t)s, DEVICE_WAIT_ORDER);
-        else
+        else if (!queued)
             hold_until(run, consumer, seen, (int32_t)s, DEVICE_WAIT_OPERAND);
         release(run, consumer);
         furthest = MAX_OF(furthest, consumer);

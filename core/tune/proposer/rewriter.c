@@ -328,7 +328,9 @@ static void tell_left(struct job *job, struct rewrite_offers *offers) {
         buf_puts(&job->left, "not all edits were tried: the kernel has so many instructions that "
                              "the budget for timing them ended\n");
     if (!offers->modelled)
-        buf_puts(&job->left, "the device model does not take this kernel, so nothing was timed\n");
+        buf_puts(&job->left,
+                 "the rewriter cannot evaluate this kernel, so nothing was timed (it has "
+                 "hone's interpreter alone, whatever --tracing says)\n");
     tell_lost(job, offers);
     tell_declined(job, offers);
     tell_closed(job);
