@@ -87,8 +87,8 @@ def steps(x, scale=np.float32(0.5)):
     return y
 """
 
-# Twice in the first round, three times in each later one if Python counted on; the device traces the
-# body once.
+# Twice in each round; if Python counted on, three times in all rounds but the first. The device
+# traces the body once.
 COUNTS = HEAD + """
 
 @nki.jit
