@@ -83,8 +83,8 @@ class Run(unittest.TestCase):
         events = self.events("--rounds", "1", "--seeds", "0")
         titles = [plan["title"] for event in events if event["event"] == "plans"
                   for plan in event["plans"]]
-        alike = [title for title in titles if title.startswith("Fuse shifted into power (lines ")]
-        self.assertEqual(len(alike), 2, titles)
+        alike = [title for title in titles if title.startswith("Merge the loads of part (lines ")]
+        self.assertGreaterEqual(len(alike), 2, titles)
         self.assertEqual(len(set(titles)), len(titles))
 
     def test_leaves_files_that_others_can_read(self):
