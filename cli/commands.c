@@ -28,10 +28,8 @@
 #define OPTION_TRACING                                                                             \
     {                                                                                              \
         "tracing", "WHO", "hone|python3",                                                          \
-            "Who evaluates the kernel. hone: its interpreter, in milliseconds. python3: a Python " \
-            "of this machine behind the wall, for kernels of NKI 0.7 that need others' modules "   \
-            "(HONE_PYTHON says which); hone answers for NKI. Default: [defaults] tracing, else "   \
-            "hone; a session keeps what it began with.",                                           \
+            "Who evaluates the kernel: hone's interpreter, or a Python of this machine behind "    \
+            "the wall, for NKI 0.7 with others' modules. Default: [defaults] tracing, else hone.", \
             false                                                                                  \
     }
 #define OPTION_REFERENCE                                                              \

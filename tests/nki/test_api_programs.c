@@ -17,56 +17,13 @@
 #include "nki/nki.h"
 #include "nki/program/testing.h"
 
+#include "inputs.h"
+
 #define FOLDER HONE_SOURCE_DIR "/tests/nki/api/"
-#define MAX_INPUTS 8
 
 static const char legacy[] = "import neuronxcc.nki as nki, numpy as np\n"
                              "import neuronxcc.nki.language as nl, neuronxcc.nki.isa as nisa\n";
 static const char current[] = "import nki\nimport nki.language as nl, nki.isa as nisa\n";
-
-struct inputs {
-    struct nki_input at[MAX_INPUTS];
-    size_t n;
-    struct arena *arena;
-};
-
-static void read_array(struct str text, struct array *array) {
-    struct str dtype, size;
-    assert_true(str_next(&text, ':', &dtype));
-    array->dtype = dtype_find(dtype);
-    assert_int_not_equal(array->dtype, DTYPE_NONE);
-    while (str_next(&text, ',', &size)) {
-        long long number;
-        assert_true(str_to_int(str_trim(size), &number));
-        array->shape[array->ndim++] = number;
-    }
-}
-
-static void read_inputs(struct str text, struct inputs *inputs) {
-    struct str word;
-    while (str_next(&text, ' ', &word)) {
-        if (!word.len)
-            continue;
-        assert_true(inputs->n < MAX_INPUTS);
-        struct nki_input *input = &inputs->at[inputs->n++];
-        const char *mark = memchr(word.at, '=', word.len);
-        size_t name = mark ? (size_t)(mark - word.at) : 0;
-        if (!mark) {
-            mark = memchr(word.at, ':', word.len);
-            name = (size_t)(mark - word.at);
-            input->kind = NKI_INPUT_ARRAY;
-            read_array((struct str){mark + 1, word.len - name - 1}, &input->array);
-        } else {
-            struct str value = {mark + 1, word.len - name - 1};
-            long long number;
-            input->kind = str_to_int(value, &number) ? NKI_INPUT_INT : NKI_INPUT_FLOAT;
-            input->i = input->kind == NKI_INPUT_INT ? number : 0;
-            if (input->kind == NKI_INPUT_FLOAT)
-                assert_true(str_to_double(value, &input->f));
-        }
-        input->name = arena_strndup(inputs->arena, word.at, name);
-    }
-}
 
 static void specialise(struct str dialect, struct str inputs_text, struct str kernel,
                        struct buf *out) {

@@ -231,13 +231,14 @@ def raised(problem):
         number = object.__getattribute__(problem, "_hone")
     except BaseException:  # it has none, or is made to raise
         number = -1
-    if isinstance(problem, SyntaxError) and problem.filename and problem.lineno:
+    kind = type(problem)  # its own __class__ may raise
+    if issubclass(kind, SyntaxError) and problem.filename and problem.lineno:
         line = problem.lineno
         PLACES.fresh.append((problem.filename, "<module>", -1, line, -1, line, -1))
         stack.append(PLACES.count)
         PLACES.count += 1
         text = problem.msg
-    elif isinstance(problem, SystemExit):
+    elif issubclass(kind, SystemExit):
         text = f"the kernel ends its Python: sys.exit({problem.code!r})"
     else:
         try:
@@ -246,7 +247,7 @@ def raised(problem):
             text = ""
     known = type(number) is int and -1 <= number < 1 << 31
     return (RAISE, tuple(stack[:FRAMES]), PLACES.tell(),
-            (number if known else -1, len(KEPT) - 1, name_of(type(problem)), text[:4000]))
+            (number if known else -1, len(KEPT) - 1, name_of(kind), text[:4000]))
 
 
 def name_of(kind):
@@ -598,91 +599,6 @@ class Jit:
         return Kernel(function, options)
 
 
-class Body:
-    """The body of a loop on the device, which traces it once: in every later round Python has again
-    what it had before the first one."""
-
-    def __init__(self, loop, function):
-        self.loop, self.function, self.before = loop, function, None
-        self.__name__ = str(getattr(function, "__name__", "body"))[:200]
-
-    def __call__(self, *arguments, **named):
-        first = self.before is None
-        if first:
-            self.before = [held for held in self.kept() if type(held[2]) in KEPT_KINDS]
-        else:
-            self.put_back()
-        result = self.function(*arguments, **named)
-        if first:
-            self.tell()
-        return result
-
-    def kept(self):
-        """What Python keeps for the function: (name, where, value, its items)."""
-        code = getattr(self.function, "__code__", None)
-        if not isinstance(code, types.CodeType):
-            return
-        for name, cell in zip(code.co_freevars, self.function.__closure__ or ()):
-            try:
-                yield (name, cell, cell.cell_contents, items_of(cell.cell_contents))
-            except ValueError:  # it is empty
-                continue
-        for name in code.co_names:
-            if name in self.function.__globals__:
-                value = self.function.__globals__[name]
-                yield (name, None, value, items_of(value))
-
-    def put_back(self):
-        for name, cell, value, items in self.before:
-            if items is not None:
-                value.clear()
-                (value.extend if type(value) is list else value.update)(items)
-            if cell is not None:
-                cell.cell_contents = value
-            else:
-                self.function.__globals__[name] = value
-
-    def tell(self):
-        """Whether the first round changed any of it."""
-        now = {(name, cell is None): (value, items) for name, cell, value, items in self.kept()}
-        for name, cell, value, items in self.before:
-            other, own = now.get((name, cell is None), (None, None))
-            if other is not value or not same_items(items, own):
-                say(f"the body of {self.loop} changes '{name}', which Python keeps: the body is "
-                    "traced once, so it changes once, not in every round")
-
-
-KEPT_KINDS = {int, float, str, bool, type(None), tuple, list, dict, set}
-
-
-def items_of(value):
-    return type(value)(value) if type(value) in (list, dict, set) else None
-
-
-def same_items(one, other):
-    """Whether containers hold the same objects; nothing of them is asked whether it is equal."""
-    if one is None or other is None or len(one) != len(other):
-        return one is other
-    if isinstance(one, dict):
-        return all(key in other and other[key] is value for key, value in one.items())
-    if isinstance(one, set):
-        return {id(item) for item in one} == {id(item) for item in other}
-    return all(left is right for left, right in zip(one, other))
-
-
-def traced_once(name, function):
-    """nl.fori_loop or nl.while_loop."""
-    def loop(*arguments, **named):
-        def wrap(value):
-            return Body(name, value) if isinstance(value, FUNCTIONS) else value
-        return function(*[wrap(one) for one in arguments],
-                        **{key: wrap(one) for key, one in named.items()})
-    return loop
-
-
-FUNCTIONS = (types.FunctionType, types.MethodType)
-
-
 class NkiModule(types.ModuleType):
     """A module of NKI; what it has is asked of hone, once."""
 
@@ -703,9 +619,6 @@ class NkiModule(types.ModuleType):
             value = traced_once("nl." + name, value)
         self.__dict__[name] = value
         return value
-
-
-LOOPS = {("nki.language", "fori_loop"), ("nki.language", "while_loop")}
 
 
 class Finder:

@@ -166,11 +166,17 @@ static int64_t levels_of(const struct nki_tree *tree) {
 
 static bool start(struct trace *t) {
     struct err err = {0};
-    struct str program = embed_find("nki/trace/recorder.py");
+    struct str loops = embed_find("nki/trace/loops.py"),
+               recorder = embed_find("nki/trace/recorder.py");
     struct value version = NONE_VALUE;
-    if (!program.len)
+    struct buf program = {0};
+    if (!loops.len || !recorder.len)
         HONE_BUG("the recorder is not in the program");
-    if (!t->tracer->start(t->tracer->data, program, &err))
+    buf_add(&program, loops.at, loops.len);
+    buf_add(&program, recorder.at, recorder.len);
+    bool started = t->tracer->start(t->tracer->data, buf_str(&program), &err);
+    buf_free(&program);
+    if (!started)
         return lost(t, "hone-trace", err.text);
     if (!converse(t, &version))
         return false;
